@@ -196,9 +196,9 @@ static inline void model_free(model *m, uint32_t slot, way by) {
     else if (by == BY_ARRAY)
         kolk_pool_free_n(&m->pool, (void *const[]){NULL, object, NULL}, 3);
     else if (by == BY_COST)
-        model_assert(m, kolk_pool_evict_cheapest(&m->pool, 0, m));
+        model_assert(m, kolk_pool_evict_cheapest(&m->pool, 0, NULL));
     else if (by == BY_AGE)
-        model_assert(m, kolk_pool_evict_oldest(&m->pool, 0, m));
+        model_assert(m, kolk_pool_evict_oldest(&m->pool, 0, NULL));
     else if (model_typed(m))
         model_things_free(model_typed(m), (model_thing *)object);
     else

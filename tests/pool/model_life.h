@@ -86,6 +86,7 @@ static inline void model_deinit(model *m) {
     uint32_t live = m->live;
     memset(m->born_in_clear, 0, sizeof m->born_in_clear);
     m->clearing = true;
+    m->desc.max_capacity = m->pool.capacity; /* what resets allocate now does not make it grow */
     kolk_pool_deinit(&m->pool);
     model_assert(m, m->damages == 0 && m->leaked == (m->debug & KOLK_DEBUG_SITES ? live : 0));
     model_assert(m, is_all_zero(&m->pool) && m->budget.used_ == 0);

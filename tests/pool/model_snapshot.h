@@ -10,7 +10,7 @@ typedef struct moment {
     block taken; /* has no bytes if there is no snapshot */
 } moment;
 
-static inline void model_remember(const model *m, moment *now) {
+static inline void model_remember(model *m, moment *now) {
     if (!model_can_follow(m, CALL_SNAPSHOT)) {
         model_assert(m, kolk_pool_snapshot_size(&m->pool) == 0);
         model_assert(m, kolk_pool_snapshot(&m->pool, now, sizeof *now) == 0);
@@ -19,6 +19,11 @@ static inline void model_remember(const model *m, moment *now) {
     free(now->taken.bytes);
     now->taken = take_snapshot(&m->pool);
     now->then = *m;
+    model_assert(m, kolk_pool_snapshot(&m->pool, now->taken.bytes, now->taken.size - 1) == 0);
+    model_ask_ages(m); /* which skips dead objects, and must not change the snapshot */
+    block again = take_snapshot(&m->pool);
+    model_assert(m, equals(again, now->taken));
+    free(again.bytes);
 }
 
 /* Returns the slot to its state in the snapshot. No hook is called. */

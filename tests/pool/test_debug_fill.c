@@ -1,5 +1,5 @@
 /* The debug setting `fill`: new objects and freed ones hold its patterns; every write after free is found, reported
- * with its bytes, and repaired. */
+ * with its bytes, and repaired. (In all states of a pool: test_pool_model.c.) */
 #include "../help/debug_test.h"
 
 #define POISON 0x1deadb0bu /* in the machine's byte order */
@@ -59,69 +59,6 @@ static void test_patterns_of_all_sizes_and_alignments(void **state) {
             live_and_die(&pool, 3, size);
             end_pool(&pool);
         }
-    }
-}
-
-static void test_patterns_on_dirty_memory_of_the_caller(void **state) {
-    (void)state;
-    _Alignas(16) static unsigned char memory[KOLK_POOL_BYTES(13, 1, 40)];
-    for (unsigned dirt = 0; dirt < 3; dirt++) {
-        for (size_t n = 0; n < LENGTH_OF(orders); n++) {
-            kolk_pool pool;
-            memset(memory, dirt == 0 ? 0 : dirt == 1 ? 0xff : 0xcd, sizeof memory);
-            make_pool(&pool, &(kolk_pool_desc){.object_size = 13,
-                                               .capacity = 40,
-                                               .memory = memory,
-                                               .memory_size = sizeof memory,
-                                               .reuse = orders[n],
-                                               .debug = "fill"});
-            live_and_die(&pool, 40, 13);
-            end_pool(&pool);
-        }
-    }
-}
-
-static void test_patterns_in_a_pool_that_grows(void **state) {
-    (void)state;
-    for (size_t n = 0; n < LENGTH_OF(orders); n++) {
-        kolk_pool pool;
-        make_pool(&pool, &(kolk_pool_desc){.object_size = 3000, /* grows in steps of 21 slots at first */
-                                           .max_capacity = 70,
-                                           .reuse = orders[n],
-                                           .debug = "fill"});
-        live_and_die(&pool, 10, 3000);
-        live_and_die(&pool, 70, 3000);
-        end_pool(&pool);
-    }
-}
-
-static void test_all_ways_to_an_object(void **state) {
-    (void)state;
-    for (size_t n = 0; n < LENGTH_OF(orders); n++) {
-        kolk_pool pool;
-        void *objects[4];
-        make_pool(&pool, &(kolk_pool_desc){.object_size = 10, .capacity = 20, .reuse = orders[n], .debug = "fill"});
-        assert_int_equal(kolk_pool_alloc_n(&pool, objects, 4), 4);
-        for (int i = 0; i < 4; i++) assert_true(all_bytes_are(objects[i], 10, NEW));
-        assert_true(kolk_pool_is_valid(&pool));
-        unsigned char *zeroed = (unsigned char *)kolk_pool_alloc_zeroed(&pool);
-        assert_true(all_bytes_are(zeroed, 10, 0));
-        give_back(&pool, zeroed);
-        assert_true(is_poisoned(zeroed, 10));
-        kolk_handle handle = kolk_pool_handle_of(&pool, objects[2]);
-        assert_true(kolk_pool_free_handle(&pool, handle));
-        assert_true(is_poisoned((unsigned char *)objects[2], 10));
-        assert_ptr_equal(kolk_pool_alloc_at(&pool, handle), objects[2]); /* a free slot */
-        assert_true(all_bytes_are(objects[2], 10, NEW));
-        kolk_handle beyond = {(UINT64_C(9) << 32) | (15 ^ pool.tag)};
-        unsigned char *at = (unsigned char *)kolk_pool_alloc_at(&pool, beyond); /* a slot that was never handed out */
-        assert_non_null(at);
-        assert_true(all_bytes_are(at, 10, NEW) && kolk_pool_is_valid(&pool));
-        kolk_pool_clear(&pool);
-        for (int i = 0; i < 4; i++) assert_true(is_poisoned((unsigned char *)objects[i], 10));
-        assert_true(is_poisoned(at, 10) && kolk_pool_is_valid(&pool));
-        live_and_die(&pool, 20, 10); /* including the slots that alloc_at skipped and made free */
-        end_pool(&pool);
     }
 }
 
@@ -216,70 +153,6 @@ static void test_the_bytes_that_changed(void **state) {
     end_pool(&f.pool);
 }
 
-static void test_what_is_written_twice_the_same_is_no_damage(void **state) {
-    (void)state;
-    fixture f;
-    start(&f, KOLK_REUSE_LIFO);
-    for (size_t i = 0; i < SIZE; i++) f.objects[1][i] = poison(i);
-    f.objects[0][3] = 1; /* writes to live objects are allowed */
-    assert_true(kolk_pool_is_valid(&f.pool));
-    assert_ptr_equal(taken_from(&f.pool), f.objects[1]);
-    assert_no_more(&f.kept);
-    end_pool(&f.pool);
-}
-
-static void write_after_free(fixture *f) {
-    f->objects[1][0] = 1;
-    f->objects[2][29] = 2;
-}
-
-static void assert_both_are_told(fixture *f) {
-    assert_damage(&f->kept, KOLK_WRITE_AFTER_FREE, "dead", f->objects[1], 1, 0, 1,
-                  "kolk: dead: write after free to slot 1: 01 written at byte 0 of it");
-    assert_damage(&f->kept, KOLK_WRITE_AFTER_FREE, "dead", f->objects[2], 2, 29, 1,
-                  "kolk: dead: write after free to slot 2: 02 written at byte 29 of it");
-    assert_no_more(&f->kept);
-}
-
-static void test_writes_after_free_are_found_at_clear_and_deinit(void **state) {
-    (void)state;
-    for (size_t n = 0; n < LENGTH_OF(orders); n++) {
-        fixture f;
-        start(&f, orders[n]);
-        write_after_free(&f);
-        kolk_pool_clear(&f.pool);
-        assert_both_are_told(&f);
-        assert_true(kolk_pool_is_valid(&f.pool)); /* repaired, and freed */
-        assert_int_equal(kolk_pool_count(&f.pool), 0);
-        for (int i = 0; i < 4; i++) assert_true(is_poisoned(f.objects[i], SIZE));
-        kolk_pool_clear(&f.pool);
-        assert_no_more(&f.kept);
-
-        write_after_free(&f); /* also after clear */
-        kolk_pool_deinit(&f.pool);
-        assert_both_are_told(&f);
-        assert_true(is_all_zero(&f.pool));
-    }
-}
-
-static void test_it_is_found_at_alloc_at(void **state) {
-    (void)state;
-    fixture f;
-    start(&f, KOLK_REUSE_LIFO);
-    write_after_free(&f);
-    assert_ptr_equal(kolk_pool_alloc_at(&f.pool, kolk_handle_unpack(UINT64_C(7) << 32 | (2 ^ f.pool.tag))),
-                     f.objects[2]);
-    assert_damage(&f.kept, KOLK_WRITE_AFTER_FREE, "dead", f.objects[2], 2, 29, 1,
-                  "kolk: dead: write after free to slot 2: 02 written at byte 29 of it");
-    assert_true(all_bytes_are(f.objects[2], SIZE, NEW));
-    assert_ptr_equal(kolk_pool_alloc_zeroed(&f.pool), f.objects[1]);
-    assert_damage(&f.kept, KOLK_WRITE_AFTER_FREE, "dead", f.objects[1], 1, 0, 1,
-                  "kolk: dead: write after free to slot 1: 01 written at byte 0 of it");
-    assert_true(all_bytes_are(f.objects[1], SIZE, 0));
-    assert_no_more(&f.kept);
-    end_pool(&f.pool);
-}
-
 /* When the handler is called, the damage is already repaired. */
 static void look_at_the_object(const kolk_failure *failure, void *context) {
     ++*(unsigned *)context;
@@ -300,72 +173,6 @@ static void test_it_is_put_right_before_the_handler_is_called(void **state) {
     f.objects[0][3] = 9;
     kolk_pool_deinit(&f.pool);
     assert_int_equal(calls, 3);
-}
-
-/* ---- Where there is no fill -------------------------------------------------------------------------------------- */
-
-static bool set_up(void *object, void *context) {
-    (void)context;
-    *(unsigned char *)object = 0x11;
-    return true;
-}
-
-static void hook(void *object, void *context) {
-    (void)object, (void)context;
-}
-
-static void test_contents_that_live_on_are_not_filled(void **state) {
-    (void)state;
-    const kolk_pool_desc descs[] = {
-        {.life.keep = true}, {.life.setup = set_up}, {.life.teardown = hook}, {.life.keep = true, .life.reset = hook}};
-    for (size_t i = 0; i < LENGTH_OF(descs); i++) {
-        kolk_pool pool;
-        reports kept;
-        begin_reports(&kept);
-        kolk_pool_desc desc = descs[i];
-        desc.object_size = 8;
-        desc.capacity = 2;
-        desc.debug = "fill,guard,quarantine=1";
-        make_pool(&pool, &desc);
-        assert_int_equal(debug_flags(&pool), KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE);
-        unsigned char *object = taken_from(&pool);
-        assert_int_equal(object[0], desc.life.setup ? 0x11 : 0);
-        memcpy(object, "contents", 8);
-        give_back(&pool, object);
-        assert_memory_equal(object, "contents", 8);
-        object[7] = 'x'; /* writes to it cannot be detected */
-        give_back(&pool, taken_from(&pool));
-        assert_ptr_equal(taken_from(&pool), object);
-        assert_memory_equal(object, "contentx", 8);
-        kolk_pool_clear(&pool);
-        assert_memory_equal(object, "contentx", 8);
-        end_pool(&pool);
-        assert_no_more(&kept);
-    }
-}
-
-static unsigned resets;
-
-static void reset(void *object, void *context) {
-    (void)context;
-    resets++;
-    assert_memory_equal(object, "contents", 8); /* its contents are unchanged */
-}
-
-static void test_a_reset_hook_sees_the_object_as_it_was(void **state) {
-    (void)state;
-    kolk_pool pool;
-    make_pool(&pool, &(kolk_pool_desc){.object_size = 8, .capacity = 3, .life.reset = reset, .debug = "fill"});
-    unsigned char *objects[3];
-    resets = 0;
-    for (int i = 0; i < 3; i++) memcpy(objects[i] = taken_from(&pool), "contents", 8);
-    give_back(&pool, objects[1]);
-    assert_true(is_poisoned(objects[1], 8));
-    kolk_pool_clear(&pool);
-    assert_true(is_poisoned(objects[0], 8));
-    memcpy(taken_from(&pool), "contents", 8);
-    end_pool(&pool);
-    assert_int_equal(resets, 4);
 }
 
 /* ---- Pages that were returned to the system ---------------------------------------------------------------------- */
@@ -416,60 +223,14 @@ static void test_pages_given_back_are_no_damage(void **state) {
     }
 }
 
-/* ---- The default handler ----------------------------------------------------------------------------------------- */
-
-static void test_settings_that_a_pool_cannot_have_are_not_in_force(void **state) {
-    (void)state;
-    const uint32_t all = KOLK_DEBUG_FILL | KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE | KOLK_DEBUG_SITES;
-    static _Alignas(16) unsigned char memory[500];
-    const struct {
-        kolk_pool_desc desc;
-        uint32_t flags;
-    } cases[] = {
-        {{.capacity = 3}, all},
-        {{.capacity = 3, .life.reset = hook}, all},
-        {{.capacity = 3, .generations = KOLK_GENERATIONS_NONE}, all},
-        {{.capacity = 3, .life.keep = true}, all - KOLK_DEBUG_FILL},
-        {{.capacity = 3, .life.setup = set_up}, all - KOLK_DEBUG_FILL},
-        {{.capacity = 3, .life.teardown = hook}, all - KOLK_DEBUG_FILL},
-        {{.memory = memory, .memory_size = sizeof memory}, all - KOLK_DEBUG_GUARD},
-        {{.memory = memory, .memory_size = sizeof memory, .life.keep = true}, all - KOLK_DEBUG_FILL - KOLK_DEBUG_GUARD},
-        {{.max_capacity = 3}, all},
-    };
-    for (size_t i = 0; i < LENGTH_OF(cases); i++) {
-        for (unsigned environment = 0; environment < 2; environment++) {
-            kolk_pool pool;
-            kolk_pool_desc desc = cases[i].desc;
-            desc.object_size = 8;
-            if (environment)
-                setenv("KOLK_DEBUG", "all", 1);
-            else
-                desc.debug = "all";
-            make_pool(&pool, &desc);
-            assert_int_equal(debug_flags(&pool), cases[i].flags);
-            end_pool(&pool);
-            unsetenv("KOLK_DEBUG");
-        }
-    }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         DEBUG_TEST(test_patterns_of_all_sizes_and_alignments),
-        DEBUG_TEST(test_patterns_on_dirty_memory_of_the_caller),
-        DEBUG_TEST(test_patterns_in_a_pool_that_grows),
-        DEBUG_TEST(test_all_ways_to_an_object),
         DEBUG_TEST(test_a_write_after_free_is_found_at_reuse),
         DEBUG_TEST(test_every_byte_counts),
         DEBUG_TEST(test_the_bytes_that_changed),
-        DEBUG_TEST(test_what_is_written_twice_the_same_is_no_damage),
-        DEBUG_TEST(test_writes_after_free_are_found_at_clear_and_deinit),
-        DEBUG_TEST(test_it_is_found_at_alloc_at),
         DEBUG_TEST(test_it_is_put_right_before_the_handler_is_called),
-        DEBUG_TEST(test_contents_that_live_on_are_not_filled),
-        DEBUG_TEST(test_a_reset_hook_sees_the_object_as_it_was),
         DEBUG_TEST(test_pages_given_back_are_no_damage),
-        DEBUG_TEST(test_settings_that_a_pool_cannot_have_are_not_in_force),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* The debug setting `guard`: red zones on both sides of each object. Tests where they lie and which pools have none;
- * every write into them is found, reported with its bytes, and repaired. */
+/* The debug setting `guard`: red zones on both sides of each object. Tests where they lie; every write into them is
+ * found, reported with its bytes, and repaired. (In all states of a pool: test_pool_model.c.) */
 #include "../help/debug_test.h"
 
 #define ZONE 16u /* the least size */
@@ -170,136 +170,6 @@ static void test_many_bytes_and_both_sides_of_an_object(void **state) {
     end_pool(&pool);
 }
 
-static void test_zones_of_dead_objects(void **state) {
-    (void)state;
-    for (size_t n = 0; n < LENGTH_OF(orders); n++) {
-        kolk_pool pool;
-        reports kept;
-        begin_reports(&kept);
-        make_guarded(&pool,
-                     (kolk_pool_desc){.object_size = 6, .capacity = 2, .reuse = orders[n], .debug = "guard,fill"});
-        unsigned char *object = taken_from(&pool), *other = taken_from(&pool);
-        give_back(&pool, object);
-        object[-1] = 1;
-        object[0] = 2;
-        object[6] = 3;
-        assert_false(kolk_pool_is_valid(&pool));
-        assert_ptr_equal(taken_from(&pool), object);
-        assert_damage(&kept, KOLK_UNDERFLOW, "walls", object, 0, 1, 1,
-                      "kolk: walls: underflow of slot 0: 01 written 1 byte before its start");
-        assert_damage(&kept, KOLK_OVERFLOW, "walls", object, 0, 0, 1,
-                      "kolk: walls: overflow of slot 0: 03 written 0 bytes behind its end");
-        assert_damage(&kept, KOLK_WRITE_AFTER_FREE, "walls", object, 0, 0, 1,
-                      "kolk: walls: write after free to slot 0: 02 written at byte 0 of it");
-        assert_no_more(&kept);
-        give_back(&pool, other);
-        end_pool(&pool);
-        assert_no_more(&kept);
-    }
-}
-
-/* When the handler is called, the damage that it gets is already repaired. Each other damaged zone is reported on its
- * own. */
-static unsigned calls;
-
-static void look_at_the_pool(const kolk_failure *failure, void *context) {
-    kolk_pool *pool = (kolk_pool *)context;
-    calls++;
-    assert_true(kolk_pool_is_valid(pool));
-    assert_true(kolk_pool_is_live(pool, failure->object));
-    assert_int_equal(kolk_pool_index(pool, failure->object), failure->slot);
-    assert_ptr_equal(kolk_pool_at(pool, failure->slot), failure->object);
-    assert_int_equal(kolk_pool_count(pool), 2);
-    assert_ptr_equal(kolk_pool_get(pool, kolk_pool_handle_of(pool, failure->object)), failure->object);
-    assert_ptr_equal(first_alive(pool), kolk_pool_at(pool, 0));
-    assert_true(debug_flags(pool) & KOLK_DEBUG_GUARD);
-}
-
-static void test_it_is_put_right_before_the_handler_is_called(void **state) {
-    (void)state;
-    kolk_pool pool;
-    make_guarded(&pool, (kolk_pool_desc){.object_size = 8, .capacity = 2});
-    unsigned char *object = taken_from(&pool);
-    taken_from(&pool);
-    calls = 0;
-    kolk_set_failure_handler(look_at_the_pool, &pool);
-    object[8] = 1;
-    kolk_pool_free(&pool, object);
-    assert_int_equal(calls, 1);
-    object = taken_from(&pool);
-    object[-1] = 1;
-    kolk_pool_deinit(&pool);
-    assert_int_equal(calls, 2);
-}
-
-/* ---- Pointers into zones ----------------------------------------------------------------------------------------- */
-
-static void test_pointers_into_zones_are_no_objects(void **state) {
-    (void)state;
-    kolk_pool pool;
-    notes taken;
-    begin_notes(&taken);
-    make_guarded(&pool, (kolk_pool_desc){.object_size = 24, .capacity = 3});
-    unsigned char *objects[3];
-    for (int i = 0; i < 3; i++) objects[i] = taken_from(&pool);
-    for (uint32_t inside = 1; inside < pool.stride; inside++) {
-        char sentence[100];
-        void *pointer = moved(objects[1], (ptrdiff_t)inside);
-        snprintf(sentence, sizeof sentence, "kolk: walls: free of a pointer into slot 1, at byte %u of it", inside);
-        kolk_pool_free(&pool, pointer);
-        assert_noted(&taken, KOLK_INTERIOR_POINTER, "walls", pointer, 1, sentence);
-        assert_false(kolk_pool_is_live(&pool, pointer));
-    }
-    assert_int_equal(kolk_pool_count(&pool), 3);
-    end_pool(&pool);
-    assert_silent(&taken);
-}
-
-/* ---- Iteration over objects with gaps between them --------------------------------------------------------------- */
-
-struct thing {
-    uint32_t number;
-    char text[7];
-};
-KOLK_POOL_TYPE(things, struct thing)
-
-static void test_runs_of_one(void **state) {
-    (void)state;
-    things pool;
-    struct thing *objects[130];
-    assert_int_equal(things_init(&pool, &(kolk_pool_desc){.capacity = 130, .debug = "guard"}), KOLK_OK);
-    assert_true(pool.pool.stride > sizeof(struct thing));
-    assert_int_equal(things_alloc_n(&pool, objects, 130), 130);
-    for (uint32_t i = 0; i < 130; i++) objects[i]->number = i;
-    for (uint32_t i = 0; i < 130; i += 3) things_free(&pool, objects[i]);
-    uint32_t expected = 1;
-    KOLK_EACH_RUN(things, run, n, &pool) {
-        assert_int_equal(n, 1);
-        assert_ptr_equal(run, objects[expected]);
-        expected += expected % 3 == 1 ? 1 : 2;
-    }
-    assert_int_equal(expected, 130);
-    uint32_t n;
-    kolk_cursor cursor = things_each_in(&pool, 4, 2);
-    assert_ptr_equal(things_each_next_run(&cursor, &n), objects[4]);
-    assert_ptr_equal(things_each_next_run(&cursor, &n), objects[5]);
-    assert_null(things_each_next_run(&cursor, &n));
-    assert_int_equal(n, 0);
-    expected = 1;
-    KOLK_EACH(things, each, &pool) {
-        assert_int_equal(each->number, expected);
-        assert_ptr_equal(each, things_at(&pool, expected));
-        assert_int_equal(things_index(&pool, each), expected);
-        assert_ptr_equal(things_get(&pool, things_handle_of(&pool, each)), each);
-        assert_true(things_is_live(&pool, each));
-        expected += expected % 3 == 1 ? 1 : 2;
-    }
-    assert_int_equal(expected, 130);
-    KOLK_EACH(things, each, &pool) things_free(&pool, each);
-    assert_int_equal(things_count(&pool), 0);
-    end_pool(&pool.pool);
-}
-
 /* ---- Typed pools: their functions assume a stride that is not the pool's ----------------------------------------- */
 
 typedef struct cell cell;
@@ -309,21 +179,6 @@ struct cell {
     char letter;
 };
 KOLK_POOL_DEFINE(cells, cell)
-
-struct circle {
-    float radius;
-};
-struct square {
-    double side;
-    char name[30];
-};
-union shape {
-    struct circle circle;
-    struct square square;
-};
-KOLK_POOL_TYPE(shapes, union shape)
-KOLK_POOL_MEMBER(shapes, struct circle, circle)
-KOLK_POOL_MEMBER(shapes, struct square, square)
 
 static void test_a_declared_and_defined_type(void **state) {
     (void)state;
@@ -361,135 +216,13 @@ static void test_a_declared_and_defined_type(void **state) {
     assert_no_more(&kept);
 }
 
-static void test_members_of_a_union(void **state) {
-    (void)state;
-    shapes pool;
-    assert_int_equal(shapes_init(&pool, &(kolk_pool_desc){.capacity = 2, .debug = "guard,fill,quarantine=1"}), KOLK_OK);
-    struct circle *circle = shapes_alloc_circle(&pool);
-    struct square *square = shapes_alloc_square(&pool);
-    assert_true(circle && square && shapes_is_valid(&pool));
-    assert_true(all_bytes_are(square, sizeof(union shape), 0xcd));
-    memset(square, 1, sizeof *square);
-    circle->radius = 2;
-    assert_true(shapes_is_valid(&pool));
-    shapes_free_square(&pool, square);
-    shapes_free_circle(&pool, circle);
-    assert_int_equal(shapes_count(&pool), 0);
-    assert_true(shapes_is_valid(&pool));
-    assert_ptr_equal(shapes_alloc_circle(&pool), square); /* the circle is in quarantine */
-    end_pool(&pool.pool);
-}
-
-/* ---- The caller's memory, trim, reserve -------------------------------------------------------------------------- */
-
-static void test_the_callers_memory_has_no_zones(void **state) {
-    (void)state;
-    _Alignas(16) static unsigned char memory[KOLK_POOL_BYTES(24, 8, 5)];
-    kolk_pool pool;
-    kolk_stats stats;
-    make_pool(
-        &pool,
-        &(kolk_pool_desc){
-            .object_size = 24, .capacity = 5, .memory = memory, .memory_size = sizeof memory, .debug = "guard,trace"});
-    kolk_pool_stats(&pool, &stats);
-    assert_int_equal(stats.debug, KOLK_DEBUG_TRACE);
-    assert_int_equal(stats.stride, 24);
-    void *objects[5];
-    assert_int_equal(kolk_pool_alloc_n(&pool, objects, 5), 5);
-    memset(memory, 0x33, 5 * 24); /* all of it */
-    assert_true(kolk_pool_is_valid(&pool));
-    kolk_cursor cursor = kolk_pool_each(&pool);
-    for (size_t i = 0; i < 5; i++) assert_ptr_equal(kolk_cursor_next(&cursor), moved(memory, (ptrdiff_t)i * 24));
-    assert_null(kolk_cursor_next(&cursor));
-    end_pool(&pool);
-}
-
-static bool set_up(void *object, void *context) {
-    ++*(unsigned *)context;
-    memset(object, 0x44, 700);
-    return true;
-}
-
-static void tear_down(void *object, void *context) {
-    --*(unsigned *)context;
-    assert_true(all_bytes_are(object, 700, 0x44));
-}
-
-static void test_trim_and_growth(void **state) {
-    (void)state;
-    for (size_t n = 0; n < LENGTH_OF(orders); n++) {
-        kolk_pool pool;
-        reports kept;
-        void *objects[300];
-        unsigned ready = 0;
-        begin_reports(&kept);
-        make_guarded(&pool, (kolk_pool_desc){.object_size = 700,
-                                             .max_capacity = 300,
-                                             .reuse = orders[n],
-                                             .life.setup = set_up,
-                                             .life.teardown = tear_down,
-                                             .context = &ready});
-        assert_int_equal(kolk_pool_reserve(&pool, 10), KOLK_OK);
-        for (uint32_t i = 0; i < 300; i++) {
-            objects[i] = taken_from(&pool);
-            assert_true(all_bytes_are(objects[i], 700, 0x44));
-        }
-        assert_null(kolk_pool_alloc(&pool));
-        assert_int_equal(ready, 300);
-        for (uint32_t i = 0; i < 300; i++)
-            if (i != 150) kolk_pool_free(&pool, objects[i]);
-        assert_int_equal(ready, 300);
-        assert_true(kolk_pool_is_valid(&pool));
-        assert_true(kolk_pool_trim(&pool) > 0);
-        assert_true(kolk_pool_is_valid(&pool));
-        assert_true(ready >= 1 && ready < 10); /* only slots that share pages with the live one */
-        assert_true(all_bytes_are(objects[150], 700, 0x44));
-        for (uint32_t i = 0; i < 299; i++) assert_true(all_bytes_are(taken_from(&pool), 700, 0x44));
-        assert_int_equal(ready, 300);
-        ((unsigned char *)objects[0])[700] = 1; /* it has red zones again */
-        kolk_pool_clear(&pool);
-        assert_damage(&kept, KOLK_OVERFLOW, "walls", objects[0], 0, 0, 1,
-                      "kolk: walls: overflow of slot 0: 01 written 0 bytes behind its end");
-        end_pool(&pool);
-        assert_no_more(&kept);
-        assert_int_equal(ready, 0);
-    }
-}
-
-static void test_slots_that_alloc_at_has_passed_over(void **state) {
-    (void)state;
-    kolk_pool pool;
-    reports kept;
-    begin_reports(&kept);
-    make_guarded(&pool, (kolk_pool_desc){.object_size = 8, .capacity = 10});
-    unsigned char *object =
-        (unsigned char *)kolk_pool_alloc_at(&pool, kolk_handle_unpack(UINT64_C(3) << 32 | (5 ^ pool.tag)));
-    assert_non_null(object);
-    assert_true(kolk_pool_is_valid(&pool));
-    assert_ptr_equal(taken_from(&pool), pool.slots);
-    object[-1] = 7;
-    kolk_pool_clear(&pool);
-    assert_damage(&kept, KOLK_UNDERFLOW, "walls", object, 5, 1, 1,
-                  "kolk: walls: underflow of slot 5: 07 written 1 byte before its start");
-    end_pool(&pool);
-    assert_no_more(&kept);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         DEBUG_TEST(test_all_sizes_and_alignments),
         DEBUG_TEST(test_each_byte_of_the_zones),
         DEBUG_TEST(test_the_first_byte_behind_a_size_that_is_no_multiple_of_its_alignment),
         DEBUG_TEST(test_many_bytes_and_both_sides_of_an_object),
-        DEBUG_TEST(test_zones_of_dead_objects),
-        DEBUG_TEST(test_it_is_put_right_before_the_handler_is_called),
-        DEBUG_TEST(test_pointers_into_zones_are_no_objects),
-        DEBUG_TEST(test_runs_of_one),
         DEBUG_TEST(test_a_declared_and_defined_type),
-        DEBUG_TEST(test_members_of_a_union),
-        DEBUG_TEST(test_the_callers_memory_has_no_zones),
-        DEBUG_TEST(test_trim_and_growth),
-        DEBUG_TEST(test_slots_that_alloc_at_has_passed_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

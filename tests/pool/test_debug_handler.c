@@ -219,30 +219,6 @@ static void test_on_full_after_a_jump_out_of_alloc_n(void **state) {
     end_pool(&pool);
 }
 
-static double cost(const void *object, void *context) {
-    (void)object, (void)context;
-    return 1;
-}
-
-static void test_a_jump_out_of_an_eviction(void **state) {
-    (void)state;
-    kolk_pool pool;
-    make_pool(&pool, &(kolk_pool_desc){.object_size = 12,
-                                       .capacity = 2,
-                                       .full.on_full = kolk_pool_evict_cheapest,
-                                       .full.cost = cost,
-                                       .debug = "guard"});
-    unsigned char *object = taken_from(&pool);
-    taken_from(&pool);
-    object[12] = 1;
-    kolk_set_failure_handler(jump_back, NULL);
-    assert_true(alloc_n_jumps_out(&pool, 1));
-    assert_true(kolk_pool_is_valid(&pool));
-    assert_int_equal(kolk_pool_count(&pool), 2);
-    assert_ptr_equal(taken_from(&pool), object); /* now it is evicted */
-    end_pool(&pool);
-}
-
 /* A hook that frees damaged objects is still running after the report, so its own allocs do not call it again. */
 static bool free_and_take_back(kolk_pool *pool, size_t bytes, void *context) {
     (void)bytes, (void)context;
@@ -274,7 +250,6 @@ int main(void) {
         DEBUG_TEST(test_a_handler_that_returns),
         DEBUG_TEST(test_a_handler_that_jumps_out),
         DEBUG_TEST(test_on_full_after_a_jump_out_of_alloc_n),
-        DEBUG_TEST(test_a_jump_out_of_an_eviction),
         DEBUG_TEST(test_on_full_after_a_report_within_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,66 +41,6 @@ static void test_the_oldest_goes_first(void **state) {
     }
 }
 
-/* Protection ends with the object's life, whatever ends it. promise: "Protects a live ... becomes the newest" */
-static void test_a_protected_mark_ends_with_its_life(void **state) {
-    (void)state;
-    for (unsigned way = 0; way < 3; way++) {
-        kolk_pool pool;
-        void *objects[4];
-        make_four(&pool, KOLK_REUSE_LIFO, objects);
-        for (int i = 0; i < 4; i++) kolk_pool_protect(&pool, objects[i], true);
-        assert_null(kolk_pool_alloc(&pool)); /* all objects are protected */
-        assert_false(kolk_pool_evict_oldest(&pool, 0, NULL));
-        assert_int_equal(kolk_pool_count(&pool), 4);
-        if (way == 0) kolk_pool_free(&pool, objects[3]);
-        if (way == 1) assert_true(kolk_pool_free_handle(&pool, kolk_pool_handle_of(&pool, objects[3])));
-        if (way == 2) {
-            kolk_pool_clear(&pool);
-            for (int i = 0; i < 3; i++) kolk_pool_protect(&pool, taken_from(&pool), true);
-        }
-        void *again = taken_from(&pool);
-        assert_ptr_equal(again, objects[3]);
-        assert_ptr_equal(taken_from(&pool), again); /* evicted, because it is not protected any more */
-        end_pool(&pool);
-    }
-}
-
-/* promise: "returns the cost of losing an object", "if the pool is full, frees ... Needs .full.cost" */
-static void test_alloc_over(void **state) {
-    (void)state;
-    for (size_t i = 0; i < LENGTH_OF(orders); i++) {
-        kolk_pool pool;
-        kolk_stats stats;
-        make_pool(&pool, &(kolk_pool_desc){.name = "sounds",
-                                           .object_size = sizeof(double),
-                                           .capacity = 3,
-                                           .reuse = orders[i],
-                                           .ages = i % 2,
-                                           .full.cost = cost_of,
-                                           .full.on_full = kolk_pool_trap_full}); /* alloc_over does not call it */
-        for (int n = 0; n < 3; n++) {
-            double *sound = (double *)kolk_pool_alloc_over(&pool, -100); /* the pool is not full, so any cost will do */
-            assert_non_null(sound);
-            *sound = 5 + n % 2;
-        }
-        assert_null(kolk_pool_alloc_over(&pool, 4.5));
-        assert_null(kolk_pool_alloc_over(&pool, 5)); /* it costs as much as the cheapest, not more */
-        double *sound = (double *)kolk_pool_alloc_over(&pool, 5.5);
-        assert_int_equal(kolk_pool_index(&pool, sound), 0); /* the lower of two slots with equal cost */
-        *sound = 7;
-        if (i % 2) kolk_pool_protect(&pool, kolk_pool_at(&pool, 2), true);
-        assert_ptr_equal(kolk_pool_alloc_over(&pool, 5.5), i % 2 ? NULL : kolk_pool_at(&pool, 2));
-        if (i % 2 == 0) *(double *)kolk_pool_at(&pool, 2) = 8;
-        assert_int_equal(kolk_pool_index(&pool, kolk_pool_alloc_over(&pool, 1000)), 1);
-        kolk_pool_stats(&pool, &stats);
-        assert_int_equal(stats.failed, 2 + i % 2);
-        assert_int_equal(stats.evictions, 3 - i % 2);
-        assert_int_equal(stats.count, 3);
-        assert_true(kolk_pool_is_valid(&pool));
-        end_pool(&pool);
-    }
-}
-
 /* ---- Misuse ------------------------------------------------------------------------------------------------------ */
 
 #define NEEDS(verb) "kolk: plain: " verb " needs .ages"
@@ -180,83 +120,7 @@ static void test_wrong_pointers(void **state) {
     }
 }
 
-/* evict_cheapest spares protected objects as well. promise: "Protects a live ... becomes the newest" */
-static void test_protect_from_evict_cheapest(void **state) {
-    (void)state;
-    kolk_pool pool;
-    make_pool(&pool, &(kolk_pool_desc){.name = "dear",
-                                       .object_size = 8,
-                                       .capacity = 2,
-                                       .ages = true,
-                                       .full.cost = cost_of,
-                                       .full.on_full = kolk_pool_evict_cheapest});
-    double *cheap = (double *)kolk_pool_alloc(&pool), *dear = (double *)kolk_pool_alloc(&pool);
-    *cheap = 1, *dear = 2;
-    kolk_pool_protect(&pool, cheap, true);
-    assert_ptr_equal(kolk_pool_alloc(&pool), dear);
-    *dear = 0;
-    kolk_pool_protect(&pool, cheap, true);
-    kolk_pool_protect(&pool, dear, true);
-    assert_null(kolk_pool_alloc(&pool));
-    kolk_pool_protect(&pool, cheap, false);
-    assert_ptr_equal(kolk_pool_alloc(&pool), cheap);
-    end_pool(&pool);
-}
-
 /* ---- Hooks within hooks ------------------------------------------------------------------------------------------ */
-
-typedef struct chain {
-    kolk_pool pool;
-    void *follower; /* freed together with the first object that dies */
-    unsigned evicted, reset;
-} chain;
-
-static void count_eviction(void *object, void *context) {
-    chain *c = (chain *)context;
-    assert_true(kolk_pool_is_live(&c->pool, object));
-    c->evicted++;
-}
-
-static void take_along(void *object, void *context) {
-    chain *c = (chain *)context;
-    void *follower = c->follower;
-    assert_false(kolk_pool_is_live(&c->pool, object));
-    c->follower = NULL;
-    c->reset++;
-    if (follower && follower != object) kolk_pool_free(&c->pool, follower);
-}
-
-/* While the oldest object is evicted, its reset frees a second one: on_evict is called once, but two objects die. */
-static void test_an_eviction_that_takes_another_along(void **state) {
-    (void)state;
-    for (size_t i = 0; i < LENGTH_OF(orders); i++) {
-        chain c = {.follower = NULL};
-        make_pool(&c.pool, &(kolk_pool_desc){.name = "chain",
-                                             .object_size = 8,
-                                             .capacity = 3,
-                                             .reuse = orders[i],
-                                             .ages = true,
-                                             .full.on_full = kolk_pool_evict_oldest,
-                                             .full.on_evict = count_eviction,
-                                             .life.reset = take_along,
-                                             .context = &c});
-        void *first = taken_from(&c.pool), *second = taken_from(&c.pool), *third = taken_from(&c.pool);
-        c.follower = second;
-        void *fourth = taken_from(&c.pool);
-        assert_int_equal(c.evicted, 1);
-        assert_int_equal(c.reset, 2);
-        assert_true(fourth == first || fourth == second);
-        assert_ptr_equal(kolk_pool_oldest(&c.pool), third);
-        assert_ptr_equal(kolk_pool_newer(&c.pool, third), fourth);
-        assert_null(kolk_pool_newer(&c.pool, fourth));
-        kolk_pool_free(&c.pool, third); /* freed by the program, so on_evict is not called */
-        assert_int_equal(c.evicted, 1);
-        kolk_pool_clear(&c.pool);
-        assert_int_equal(c.evicted, 1);
-        assert_null(kolk_pool_oldest(&c.pool));
-        end_pool(&c.pool);
-    }
-}
 
 typedef struct renewer {
     kolk_pool pool;
@@ -298,37 +162,6 @@ static void test_an_eviction_that_renews(void **state) {
             end_pool(&r.pool);
         }
     }
-}
-
-static bool never_ready(void *object, void *context) {
-    (void)object;
-    return !*(const bool *)context;
-}
-
-/* If setup fails, no object is born, and the slot does not return to its old place in the order. */
-static void test_a_failed_setup_is_no_birth(void **state) {
-    (void)state;
-    kolk_pool pool;
-    bool fails = false;
-    make_pool(&pool, &(kolk_pool_desc){.name = "setup",
-                                       .object_size = 5000,
-                                       .capacity = 3,
-                                       .ages = true,
-                                       .life.setup = never_ready,
-                                       .context = &fails});
-    void *first = taken_from(&pool), *second = taken_from(&pool);
-    kolk_pool_free(&pool, first);
-    kolk_pool_trim(&pool); /* tears the free slot down */
-    fails = true;
-    assert_null(kolk_pool_alloc(&pool));
-    assert_ptr_equal(kolk_pool_oldest(&pool), second);
-    assert_null(kolk_pool_newer(&pool, second));
-    assert_true(kolk_pool_is_valid(&pool));
-    fails = false;
-    assert_non_null(kolk_pool_alloc(&pool));
-    assert_ptr_equal(kolk_pool_oldest(&pool), second);
-    assert_ptr_equal(kolk_pool_newest(&pool), first);
-    end_pool(&pool);
 }
 
 static void jump_out(const kolk_failure *failure, void *context) {
@@ -393,20 +226,6 @@ static void test_a_longjmp_out_of_an_eviction(void **state) {
     }
 }
 
-/* on_evict gets the pool's context, whoever calls the ready-made hooks and whatever argument they pass.
- * promise: "passed to the hooks in `full` and `life`" */
-static void test_the_context_of_on_evict(void **state) {
-    (void)state;
-    chain c = {.follower = NULL};
-    make_pool(&c.pool,
-              &(kolk_pool_desc){
-                  .object_size = 8, .capacity = 3, .ages = true, .full.on_evict = count_eviction, .context = &c});
-    for (int i = 0; i < 3; i++) taken_from(&c.pool);
-    assert_true(kolk_pool_evict_oldest(&c.pool, 0, NULL));
-    assert_int_equal(c.evicted, 1);
-    end_pool(&c.pool);
-}
-
 /* ---- The typed skin ---------------------------------------------------------------------------------------------- */
 
 typedef struct voice {
@@ -451,16 +270,10 @@ static void test_typed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         DEBUG_TEST(test_the_oldest_goes_first),
-        DEBUG_TEST(test_a_protected_mark_ends_with_its_life),
-        DEBUG_TEST(test_alloc_over),
         DEBUG_TEST(test_a_pool_without_ages_says_so),
         DEBUG_TEST(test_wrong_pointers),
-        DEBUG_TEST(test_protect_from_evict_cheapest),
-        DEBUG_TEST(test_an_eviction_that_takes_another_along),
         DEBUG_TEST(test_an_eviction_that_renews),
-        DEBUG_TEST(test_a_failed_setup_is_no_birth),
         DEBUG_TEST(test_a_longjmp_out_of_an_eviction),
-        DEBUG_TEST(test_the_context_of_on_evict),
         DEBUG_TEST(test_typed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -173,6 +173,9 @@ static void answer_everything(kolk_pool *pool, notes *taken) {
     assert_int_equal(kolk_pool_tick(pool, 64), 0);
     assert_null(kolk_pool_alloc_urgent(pool));
     assert_int_equal(kolk_pool_tick(pool, UINT32_MAX), 0);
+    unsigned char block[72];
+    assert_int_equal(kolk_pool_snapshot(pool, block, sizeof block), sizeof block);
+    assert_int_equal(kolk_pool_restore(pool, block, sizeof block), KOLK_OK);
     kolk_pool_free(pool, NULL);
     assert_silent(taken);
     kolk_pool_stats(pool, &stats);
@@ -327,31 +330,6 @@ static void test_memory_size_of_other_descriptors(void **state) {
     assert_int_equal(kolk_pool_memory_size(&(kolk_pool_desc){.object_size = 8}), 0);
 }
 
-/* With memory but no capacity, the pool has as many slots as possible: one more would not fit.
- * promise: "capacity slots that can be used without more memory ... always full" */
-static void test_as_many_as_fit(void **state) {
-    (void)state;
-    for (size_t size = 24; size <= sizeof memory; size += size < 300 ? 1 : 97) {
-        for (int reuse = 0; reuse < 3; reuse++) {
-            for (size_t object_size = 1; object_size <= 16; object_size = object_size * 2 + 1) {
-                kolk_pool pool;
-                kolk_pool_desc desc = {.object_size = object_size, .reuse = (kolk_reuse)reuse};
-                desc.memory = memory;
-                desc.memory_size = size;
-                kolk_status status = kolk_pool_init(&pool, &desc);
-                desc.capacity = pool.capacity + 1;
-                assert_true(kolk_pool_memory_size(&desc) > size);
-                assert_int_equal(status, pool.capacity ? KOLK_OK : KOLK_MEMORY_TOO_SMALL);
-                if (!pool.capacity) continue;
-                assert_int_equal(kolk_pool_available(&pool), pool.capacity);
-                desc.capacity = pool.capacity;
-                assert_true(kolk_pool_memory_size(&desc) <= size);
-                kolk_pool_deinit(&pool);
-            }
-        }
-    }
-}
-
 /* promise: "1 bit; without an OS, on 32 bits: 2 bytes", "NONE saves the 4 bytes per slot" */
 static void test_overhead_per_slot(void **state) {
     (void)state;
@@ -393,7 +371,6 @@ int main(void) {
         TEST(test_memory_size_is_exact),
         TEST(test_pool_bytes_are_enough),
         TEST(test_memory_size_of_other_descriptors),
-        TEST(test_as_many_as_fit),
         TEST(test_overhead_per_slot),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* Without .capacity, a pool in the caller's memory has exactly as many slots as fit. */
+/* Without .capacity, a pool in the caller's memory has exactly as many slots as fit.
+ * promise: "capacity slots that can be used without more memory ... always full" */
 #include "../help/test.h"
 
 /* Any address will do: init touches no object, and writes metadata only as slots are handed out. */

@@ -30,79 +30,6 @@ static void make_shape(kolk_pool *pool, unsigned n, kolk_pool_desc desc) {
     make_pool(pool, &desc);
 }
 
-/* promise: "this many slots are reserved" */
-static void test_the_last_slots_are_for_urgent_ones(void **state) {
-    (void)state;
-    static const uint32_t headrooms[] = {0, 1, 5, SLOTS - 1, SLOTS};
-    for (unsigned n = 0; n < SHAPES * LENGTH_OF(headrooms); n++) {
-        kolk_pool pool;
-        kolk_stats stats;
-        void *objects[SLOTS + 1];
-        uint32_t headroom = headrooms[n / SHAPES], plain = SLOTS - headroom;
-        make_shape(&pool, n % SHAPES, (kolk_pool_desc){.full.headroom = headroom});
-        for (int round = 0; round < 3; round++) {
-            uint32_t given = round == 1 ? kolk_pool_alloc_n(&pool, objects, SLOTS + 1) : 0;
-            while (given < plain) objects[given++] = round == 2 ? kolk_pool_alloc_zeroed(&pool) : taken_from(&pool);
-            assert_int_equal(given, plain);
-            assert_null(kolk_pool_alloc(&pool));
-            assert_null(kolk_pool_alloc_zeroed(&pool));
-            assert_int_equal(kolk_pool_alloc_n(&pool, objects + given, 1), 0);
-            for (; given < SLOTS; given++) assert_non_null(objects[given] = kolk_pool_alloc_urgent(&pool));
-            assert_null(kolk_pool_alloc_urgent(&pool));
-            assert_int_equal(kolk_pool_available(&pool), 0);
-            for (uint32_t i = 0; i < headroom; i++) { /* whichever slots are freed first refill the headroom */
-                give_back(&pool, objects[i]);
-                assert_null(kolk_pool_alloc(&pool));
-            }
-            assert_int_equal(kolk_pool_available(&pool), headroom);
-            if (plain) {
-                give_back(&pool, objects[headroom]);
-                objects[headroom] = taken_from(&pool);
-                assert_null(kolk_pool_alloc(&pool));
-            }
-            if (headroom) {
-                assert_non_null(kolk_pool_alloc_urgent(&pool));
-                kolk_pool_clear(&pool);
-            } else {
-                for (uint32_t i = 0; i < SLOTS; i++) give_back(&pool, objects[i]);
-            }
-            assert_int_equal(kolk_pool_count(&pool), 0);
-        }
-        kolk_pool_stats(&pool, &stats);
-        assert_int_equal(stats.evictions, 0);
-        assert_true(stats.failed > 0);
-        kolk_pool_clear(&pool);
-        end_pool(&pool);
-    }
-}
-
-/* In a full pool, an alloc may take a slot that on_full freed, even if urgent allocs have used up the headroom. */
-static void test_evictions_beside_headroom(void **state) {
-    (void)state;
-    for (unsigned n = 0; n < SHAPES; n++) {
-        kolk_pool pool;
-        kolk_stats stats;
-        make_shape(&pool, n,
-                   (kolk_pool_desc){.full.headroom = 4, .ages = true, .full.on_full = kolk_pool_evict_oldest});
-        void *first = taken_from(&pool), *second = taken_from(&pool);
-        for (uint32_t i = 2; i < SLOTS - 4; i++) taken_from(&pool);
-        kolk_handle gone = kolk_pool_handle_of(&pool, first);
-        taken_from(&pool);
-        assert_null(kolk_pool_get(&pool, gone));
-        assert_ptr_equal(kolk_pool_oldest(&pool), second);
-        assert_int_equal(kolk_pool_count(&pool), SLOTS - 4);
-        for (int i = 0; i < 4; i++) assert_non_null(kolk_pool_alloc_urgent(&pool)); /* they evict nothing */
-        assert_ptr_equal(kolk_pool_oldest(&pool), second);
-        assert_non_null(kolk_pool_alloc(&pool));
-        assert_non_null(kolk_pool_alloc_urgent(&pool));
-        kolk_pool_stats(&pool, &stats);
-        assert_int_equal(stats.count, SLOTS);
-        assert_int_equal(stats.evictions, 3);
-        assert_int_equal(stats.failed, 0);
-        end_pool(&pool);
-    }
-}
-
 /* A growing pool commits the headroom in advance, so urgent allocs make no system call, and succeed even when the
  * system refuses memory. promise: "Works like kolk_pool_alloc, but also ... call need not ask the system for memory" */
 static void test_headroom_is_committed_ahead(void **state) {
@@ -189,7 +116,7 @@ static uint32_t slots_left(const kolk_pool *pool) {
  * promise: "passed to the hooks in `full` and `life`", "out of max_capacity, first calls on_low" */
 static void test_low_water_up_and_down(void **state) {
     (void)state;
-    static const uint32_t waters[] = {1, 2, 5, SLOTS};
+    static const uint32_t waters[] = {0, 1, 2, 5, SLOTS, UINT32_MAX}; /* 0, the default, means never */
     uint64_t random = seed;
     uint32_t times = 0;
     for (unsigned n = 0; n < SHAPES * LENGTH_OF(waters) * 3; n++) {
@@ -209,9 +136,9 @@ static void test_low_water_up_and_down(void **state) {
                 void *object = urgent ? kolk_pool_alloc_urgent(&l.pool) : kolk_pool_alloc(&l.pool);
                 assert_int_equal(object != NULL, gives);
                 if (gives) l.objects[count++] = object;
-                if (left > water) told = false;
-                calls += left <= water && !told;
-                told = told || left <= water;
+                bool is_low = water && left <= water;
+                calls += is_low && !told;
+                told = is_low;
             } else if (count) {
                 uint32_t at = random_below(&random, count--);
                 kolk_pool_free(&l.pool, l.objects[at]);
@@ -265,30 +192,6 @@ static void test_low_water_is_crossed_by_others(void **state) {
     }
 }
 
-/* Allocs that the headroom refuses call the hook too, once for all of them. */
-static void test_low_water_and_refused_allocs(void **state) {
-    (void)state;
-    for (unsigned n = 0; n < 3; n++) {
-        low l = {.calls = 0};
-        make_pool(&l.pool, &(kolk_pool_desc){.name = "low",
-                                             .object_size = 8,
-                                             .capacity = 6,
-                                             .reuse = orders[n],
-                                             .full.headroom = 2,
-                                             .full.low_water = 2,
-                                             .full.on_low = on_low,
-                                             .context = &l});
-        for (int i = 0; i < 4; i++) l.objects[i] = taken_from(&l.pool);
-        for (int i = 0; i < 5; i++) assert_null(kolk_pool_alloc(&l.pool));
-        assert_int_equal(l.calls, 1);
-        assert_non_null(kolk_pool_alloc_urgent(&l.pool));
-        assert_non_null(kolk_pool_alloc_urgent(&l.pool));
-        assert_null(kolk_pool_alloc_urgent(&l.pool));
-        assert_int_equal(l.calls, 1);
-        end_pool(&l.pool);
-    }
-}
-
 static bool find_memory(kolk_pool *pool, size_t bytes, void *context) {
     (void)pool, (void)bytes;
     ++*(unsigned *)context;
@@ -314,30 +217,6 @@ static void test_a_hook_that_finds_memory_only(void **state) {
         assert_int_equal(calls, 1);
         end_pool(&pool);
     }
-}
-
-/* 0, the default, means never. With more than the pool's capacity, the first alloc calls the hook. */
-static void test_low_water_at_its_ends(void **state) {
-    (void)state;
-    for (unsigned n = 0; n < 3 * 3; n++) {
-        static const uint32_t waters[] = {0, 5, UINT32_MAX};
-        low l = {.calls = 0};
-        make_pool(&l.pool, &(kolk_pool_desc){.object_size = 8,
-                                             .capacity = 4,
-                                             .reuse = orders[n % 3],
-                                             .full.low_water = waters[n / 3],
-                                             .full.on_low = on_low,
-                                             .context = &l});
-        for (int i = 0; i < 4; i++) taken_from(&l.pool);
-        assert_null(kolk_pool_alloc(&l.pool));
-        assert_null(kolk_pool_alloc(&l.pool));
-        assert_int_equal(l.calls, waters[n / 3] != 0); /* once, because no more than low_water were free again */
-        end_pool(&l.pool);
-    }
-    kolk_pool pool; /* without a hook, low_water has no effect */
-    make_pool(&pool, &(kolk_pool_desc){.object_size = 8, .capacity = 4, .full.low_water = 2});
-    for (int i = 0; i < 4; i++) taken_from(&pool);
-    end_pool(&pool);
 }
 
 static bool free_and_take(kolk_pool *pool, size_t bytes, void *context) {
@@ -406,70 +285,6 @@ static void test_what_the_hook_may_do(void **state) {
     }
 }
 
-static void evict_oldest(kolk_pool *pool, void *context) {
-    kolk_pool_evict_oldest(pool, 0, context);
-}
-
-/* The hook evicts and so keeps low_water slots free: on_full is never called. */
-static void test_evicting_at_low_water(void **state) {
-    (void)state;
-    for (unsigned n = 0; n < SHAPES; n++) {
-        kolk_pool pool;
-        kolk_stats stats;
-        make_shape(
-            &pool, n,
-            (kolk_pool_desc){
-                .ages = true, .full.low_water = 2, .full.on_low = evict_oldest, .full.on_full = kolk_pool_trap_full});
-        for (uint32_t i = 0; i < 5 * SLOTS; i++) taken_from(&pool);
-        kolk_pool_stats(&pool, &stats);
-        assert_int_equal(stats.count, SLOTS - 2);
-        assert_int_equal(stats.failed, 0);
-        kolk_pool_clear(&pool);
-        end_pool(&pool);
-    }
-}
-
-static void both_low(kolk_pool *pool, void *context) {
-    (void)pool;
-    ((unsigned *)context)[0]++;
-}
-
-static bool both_full(kolk_pool *pool, size_t bytes, void *context) {
-    (void)bytes;
-    ((unsigned *)context)[1]++;
-    assert_null(kolk_pool_alloc(pool)); /* neither hook is called again */
-    assert_null(kolk_pool_alloc_urgent(pool));
-    return true;
-}
-
-/* A pool has both hooks: on_low is called for the last slot, on_full when no slot is left. */
-static void test_both_hooks(void **state) {
-    (void)state;
-    for (unsigned n = 0; n < 3; n++) {
-        kolk_pool pool;
-        unsigned calls[2] = {0, 0};
-        make_pool(&pool, &(kolk_pool_desc){.object_size = 8,
-                                           .capacity = 4,
-                                           .reuse = orders[n],
-                                           .full.low_water = 1,
-                                           .full.on_low = both_low,
-                                           .full.on_full = both_full,
-                                           .context = calls});
-        for (int i = 0; i < 3; i++) taken_from(&pool);
-        assert_int_equal(calls[0], 0);
-        taken_from(&pool);
-        assert_int_equal(calls[0], 1);
-        assert_int_equal(calls[1], 0);
-        assert_null(kolk_pool_alloc(&pool));
-        assert_int_equal(calls[0], 1);
-        assert_int_equal(calls[1], 1);
-        kolk_pool_clear(&pool);
-        for (int i = 0; i < 4; i++) taken_from(&pool);
-        assert_int_equal(calls[0], 2);
-        end_pool(&pool);
-    }
-}
-
 /* Low water is measured against all slots that the pool may grow to: it does not run low just because the system
  * refuses memory. promise: "out of max_capacity, first calls on_low" */
 static void test_low_water_of_a_growing_pool(void **state) {
@@ -500,20 +315,10 @@ int main(void) {
     seed = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL));
     print_message("KOLK_TEST_SEED=%" PRIu64 "\n", seed);
     const struct CMUnitTest tests[] = {
-        DEBUG_TEST(test_the_last_slots_are_for_urgent_ones),
-        DEBUG_TEST(test_evictions_beside_headroom),
-        DEBUG_TEST(test_headroom_is_committed_ahead),
-        DEBUG_TEST(test_what_trap_full_says),
-        DEBUG_TEST(test_low_water_up_and_down),
-        DEBUG_TEST(test_low_water_is_crossed_by_others),
-        DEBUG_TEST(test_low_water_and_refused_allocs),
-        DEBUG_TEST(test_low_water_at_its_ends),
-        DEBUG_TEST(test_low_water_in_hooks),
-        DEBUG_TEST(test_a_hook_that_finds_memory_only),
-        DEBUG_TEST(test_what_the_hook_may_do),
-        DEBUG_TEST(test_evicting_at_low_water),
-        DEBUG_TEST(test_both_hooks),
-        DEBUG_TEST(test_low_water_of_a_growing_pool),
+        DEBUG_TEST(test_headroom_is_committed_ahead), DEBUG_TEST(test_what_trap_full_says),
+        DEBUG_TEST(test_low_water_up_and_down),       DEBUG_TEST(test_low_water_is_crossed_by_others),
+        DEBUG_TEST(test_low_water_in_hooks),          DEBUG_TEST(test_a_hook_that_finds_memory_only),
+        DEBUG_TEST(test_what_the_hook_may_do),        DEBUG_TEST(test_low_water_of_a_growing_pool),
     };
     return cmocka_run_group_tests(tests, list_a_pool, NULL);
 }

@@ -214,42 +214,6 @@ static void test_runs_and_objects_in_turn(void **state) {
 
 /* ---- While the pool changes -------------------------------------------------------------------------------------- */
 
-static void free_the_current(items *pool, uint32_t slots, uint32_t n) {
-    uint32_t live = items_count(pool), visited = 0;
-    (void)slots, (void)n;
-    KOLK_EACH(items, each, pool) {
-        visited++;
-        items_free(pool, each);
-    }
-    assert_int_equal(visited, live);
-    assert_int_equal(items_count(pool), 0);
-}
-
-/* An object freed before the walk reaches it is not visited; a live one is. */
-static void free_the_one_after(items *pool, uint32_t slots, uint32_t n) {
-    uint32_t slot = next_in_pattern(n, 0, slots);
-    KOLK_EACH(items, each, pool) {
-        assert_int_equal(each->number, slot);
-        uint32_t victim = next_in_pattern(n, slot + 1, slots);
-        if (victim < slots) items_free(pool, items_at(pool, victim));
-        slot = next_in_pattern(n, victim + 1, slots);
-    }
-    assert_true(slot >= slots);
-}
-
-static void free_the_one_before(items *pool, uint32_t slots, uint32_t n) {
-    uint32_t visited = 0, live = items_count(pool);
-    item *before = NULL;
-    (void)slots, (void)n;
-    KOLK_EACH(items, each, pool) {
-        visited++;
-        items_free(pool, before);
-        before = each;
-    }
-    assert_int_equal(visited, live);
-    assert_int_equal(items_count(pool), live > 0);
-}
-
 /* Frees the current run and, in the next group, the objects behind its end and the last one. */
 static void free_by_runs(items *pool, uint32_t slots, uint32_t n) {
     uint32_t visited = 0, freed = 0, live = items_count(pool);
@@ -285,14 +249,12 @@ static void divide_the_next_run(items *pool, uint32_t slots, uint32_t n) {
     for (; next < slots; next++) assert_null(items_at(pool, next));
 }
 
-/* promise: "Any object ... not be visited", "current run may be freed too" */
+/* (By object instead of by run: test_pool_model.c.) promise: "Any object ... not be visited", "current run may be freed
+ * too" */
 static void test_freeing_meanwhile(void **state) {
     (void)state;
     for_each_pool(free_by_runs);
     for_each_pool(divide_the_next_run);
-    for_each_pool(free_the_current);
-    for_each_pool(free_the_one_after);
-    for_each_pool(free_the_one_before);
 }
 
 /* Objects allocated during the walk may be visited or not. Older ones are visited once, and the walk ends. */

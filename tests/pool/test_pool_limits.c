@@ -333,46 +333,6 @@ static void test_the_default_alignment(void **state) {
     }
 }
 
-/* The caller's memory may be dirty, because the metadata of slots that were never handed out is not read. Whatever it
- * contains, such a slot has no object. promise: "Returns the live object in a slot, or NULL" */
-static void test_slots_never_handed_out_on_dirty_memory(void **state) {
-    (void)state;
-    static _Alignas(16) unsigned char dirty[KOLK_POOL_BYTES(24, 8, 256)];
-    for (int reuse = 0; reuse < 3; reuse++) {
-        kolk_pool pool;
-        notes taken;
-        memset(dirty, 0xff, sizeof dirty);
-        make_pool(&pool, &(kolk_pool_desc){.name = "dirty",
-                                           .object_size = 24,
-                                           .capacity = 256,
-                                           .reuse = (kolk_reuse)reuse,
-                                           .memory = dirty,
-                                           .memory_size = sizeof dirty});
-        begin_notes(&taken);
-        for (uint32_t fresh = 0; fresh < 256; fresh++) {
-            for (uint32_t slot = fresh; slot < 256; slot++) {
-                const void *object = moved(dirty, (ptrdiff_t)slot * 24);
-                assert_null(kolk_pool_at(&pool, slot));
-                assert_false(kolk_pool_is_live(&pool, object));
-                assert_null(kolk_pool_get(&pool, kolk_handle_unpack(UINT64_MAX << 32 | (slot ^ pool.tag))));
-            }
-            const void *next = moved(dirty, (ptrdiff_t)fresh * 24);
-            assert_int_equal(kolk_pool_index(&pool, next), NO_SLOT);
-            assert_int_equal(taken.last.rule, KOLK_NEVER_ISSUED);
-            assert_true(kolk_handle_is_null(kolk_pool_handle_of(&pool, next)));
-            assert_int_equal(taken.last.rule, KOLK_NEVER_ISSUED);
-            uint32_t visited = 0, in_runs = 0, n;
-            for (kolk_cursor cursor = kolk_pool_each(&pool); kolk_cursor_next(&cursor);) visited++;
-            assert_int_equal(visited, fresh);
-            for (kolk_cursor cursor = kolk_pool_each(&pool); kolk_cursor_next_run(&cursor, &n);) in_runs += n;
-            assert_int_equal(in_runs, fresh);
-            assert_ptr_equal(kolk_pool_alloc(&pool), next);
-        }
-        assert_null(kolk_pool_at(&pool, 256));
-        kolk_pool_deinit(&pool);
-    }
-}
-
 /* ---- alloc_at ---------------------------------------------------------------------------------------------------- */
 
 enum { TIMES = 32, IN_SMALL = 2000, IN_LARGE = TIMES * IN_SMALL };
@@ -433,7 +393,6 @@ int main(void) {
         TEST(test_far_pointers),
         TEST(test_alignments),
         TEST(test_the_default_alignment),
-        TEST(test_slots_never_handed_out_on_dirty_memory),
         TEST(test_alloc_at_does_not_search),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

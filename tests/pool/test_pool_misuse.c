@@ -38,28 +38,12 @@ static void test_alloc_at_of_bad_handles(void **state) {
     kolk_pool_deinit(&other);
 }
 
-static void test_a_pool_without_generations_has_no_handles(void **state) {
-    (void)state;
-    kolk_pool pool;
-    notes taken;
-    begin_notes(&taken);
-    make_pool(&pool, &(kolk_pool_desc){
-                         .name = "sparks", .object_size = SIZE, .capacity = 3, .generations = KOLK_GENERATIONS_NONE});
-    void *object = kolk_pool_alloc(&pool);
-    assert_null(kolk_pool_alloc_at(&pool, kolk_handle_unpack(UINT64_C(1) << 32)));
-    assert_false(kolk_pool_free_handle(&pool, kolk_handle_unpack(UINT64_C(1) << 32)));
-    assert_int_equal(kolk_pool_index(&pool, object), 0);
-    assert_silent(&taken);
-    kolk_pool_deinit(&pool);
-}
-
 #define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_free_after_reuse_is_not_seen_by_pointer_but_by_handle),
         TEST(test_alloc_at_of_bad_handles),
-        TEST(test_a_pool_without_generations_has_no_handles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,8 +9,12 @@
  * object in a slot, or NULL", "count (with STRICT, minus the worn-out slots)", "All counters; O(1)", "called with an
  * object before a ready-made hook", "A restore brings ... grown since", "A handle that was made ... even with STRICT",
  * "Writes the block ... below kolk_pool_snapshot_size", "allocates an object ... become free slots", "last one freed,
- * LIFO and FIFO give up", "the order stays, and alloc_at is O(free slots)"; base.h "Slots that were never ... instead
- * of 4 bytes", "allocs that returned ... cannot have" */
+ * LIFO and FIFO give up", "the order stays, and alloc_at is O(free slots)", "contents survive from one life to the
+ * next", "this many slots are reserved", "Needs KOLK_REUSE_LOWEST ... caller (KOLK_LOWEST_MISSING)", "It respects ...
+ * none is allocated", "no neighbours: then n > 1 returns NULL", "Protects a live ... becomes the newest", "if the pool
+ * is full, frees ... Needs .cost", "may make room ... call it again", "An alloc that finds ... tries in this order",
+ * "objects that are alive then ... its own snapshot"; base.h "Slots that were never ... instead of 4 bytes", "allocs
+ * that returned ... cannot have" */
 #include "../help/test.h"
 
 #include "model_ask.h"
@@ -216,7 +220,7 @@ static const struct mode {
     {"all", KOLK_DEBUG_BYPASS | KOLK_DEBUG_SITES, 0},
 };
 
-enum { NO_HOOKS, ALL_HOOKS, TEARDOWN, RESET, KEEP, HOOKS };
+enum { NO_HOOKS, ALL_HOOKS, SETUP, TEARDOWN, RESET, KEEP, HOOKS };
 enum { FIXED, GROWING, FOREIGN, MEMORIES };
 
 #define STREAMS (3 * 3 * HOOKS * MEMORIES * LENGTH_OF(modes))
@@ -230,10 +234,10 @@ static kolk_pool_desc some_descriptor(uint64_t n, uint64_t *random, unsigned mem
     desc.generations = (kolk_generations)(n / 3 % 3);
     unsigned hooks = (unsigned)(n / 9 % HOOKS);
     if (random_below(random, 2)) desc.object_align = (size_t)1 << random_below(random, 7);
-    desc.life.setup = hooks == ALL_HOOKS ? model_setup : NULL;
-    desc.life.reset = hooks == ALL_HOOKS || hooks == RESET ? model_reset : NULL;
-    desc.life.teardown = hooks == ALL_HOOKS || hooks == TEARDOWN ? model_teardown : NULL;
-    desc.life.keep = hooks == KEEP;
+    desc.setup = hooks == ALL_HOOKS || hooks == SETUP ? model_setup : NULL;
+    desc.reset = hooks == ALL_HOOKS || hooks == RESET ? model_reset : NULL;
+    desc.teardown = hooks == ALL_HOOKS || hooks == TEARDOWN ? model_teardown : NULL;
+    desc.keep = hooks == KEEP;
     desc.ages = random_below(random, 2);
     desc.full.on_full = ways[random_below(random, desc.ages ? 5 : 4)];
     desc.full.on_evict = model_on_evict;
@@ -284,7 +288,10 @@ static void run_stream(uint64_t n) {
         m->desc = desc;
         m->debug = mode->flags;
         m->quarantine = mode->quarantine;
-        m->reset_frees = desc.life.reset && random_below(&random, 2);
+        m->setup_frees = random_below(&random, 2);
+        m->setup_allocs = random_below(&random, 2);
+        m->reset_frees = random_below(&random, 2);
+        m->reset_allocs = random_below(&random, 2);
         live(r, memory == FOREIGN, mode == modes ? 4 * share : share / 2);
     }
     kolk_pool_deinit(&r->other);

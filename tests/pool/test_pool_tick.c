@@ -1,6 +1,7 @@
 /* runs: not:wine wraps: help/system_calls.h */
 /* kolk_pool_tick returns memory according to measured demand, in steps no larger than promised, and commits memory
- * ahead of demand. It changes nothing else. The tests measure resident memory and count system calls. */
+ * ahead of demand. The tests measure resident memory and count system calls. (It changes nothing else:
+ * test_pool_model.c.) */
 #include "../help/debug_test.h"
 
 #include "../help/system_calls.h"
@@ -176,47 +177,6 @@ static void test_demand_that_rises_again(void **state) {
 
 /* ---- Nothing else changes ---------------------------------------------------------------------------------------- */
 
-/* Compares handles, addresses, contents, count and the next slots with those of a twin that is never ticked. */
-static void test_nothing_else_changes(void **state) {
-    (void)state;
-    for (unsigned n = 0; n < 3 * 2 * 3; n++) {
-        static void *objects[MANY], *twins[MANY];
-        static kolk_handle handles[MANY];
-        kolk_pool pool, twin;
-        kolk_pool_desc desc = {.reuse = orders[n % 3], .ages = n / 3 % 2, .generations = (kolk_generations)(n / 6)};
-        desc.max_capacity = 2 * MANY;
-        make_ticked(&pool, desc);
-        make_ticked(&twin, desc);
-        spike(&pool, objects, 37);
-        for (uint32_t i = 0; i < MANY; i++) twins[i] = kolk_pool_alloc(&twin);
-        for (uint32_t i = 0; i < MANY; i++)
-            if (i % 37) kolk_pool_free(&twin, twins[i]);
-        for (uint32_t i = 0; i < MANY && pool.high; i += 37) handles[i] = kolk_pool_handle_of(&pool, objects[i]);
-        for (int tick = 0; tick < 30; tick++) assert_int_equal(kolk_pool_tick(&pool, TICK_SLOTS), 0);
-        uint32_t capacity = pool.capacity;                             /* ticks grow it until the demand fits */
-        assert_int_equal(kolk_pool_reserve(&twin, capacity), KOLK_OK); /* FIFO takes unused slots first */
-        size_t bytes = 0;
-        for (int tick = 0; tick < 200; tick++) bytes += kolk_pool_tick(&pool, TICK_SLOTS);
-        assert_true(bytes > (size_t)MANY * OBJECT / 2);
-        assert_int_equal(pool.capacity, capacity);
-        assert_int_equal(kolk_pool_count(&pool), kolk_pool_count(&twin));
-        for (uint32_t i = 0; i < MANY; i += 37) {
-            assert_true(is_stamped(objects[i], i));
-            assert_int_equal(kolk_pool_index(&pool, objects[i]), i);
-            if (pool.high) assert_ptr_equal(kolk_pool_get(&pool, handles[i]), objects[i]);
-        }
-        if (desc.ages) assert_ptr_equal(kolk_pool_oldest(&pool), objects[0]);
-        if (desc.ages) assert_ptr_equal(kolk_pool_newer(&pool, objects[0]), objects[37]);
-        while (kolk_pool_count(&pool) < MANY) {
-            void *object = kolk_pool_alloc(&pool);
-            assert_true(all_bytes_are(object, OBJECT, 0) || !is_stamped(object, UINT32_MAX)); /* it can be read */
-            assert_int_equal(kolk_pool_index(&pool, object), kolk_pool_index(&twin, kolk_pool_alloc(&twin)));
-        }
-        end_pool(&pool);
-        end_pool(&twin);
-    }
-}
-
 /* ---- Pools that return nothing, and hooks ------------------------------------------------------------------------ */
 
 typedef struct counts {
@@ -356,21 +316,6 @@ static void test_growth_by_no_more_than_is_needed(void **state) {
     }
 }
 
-/* The pool grows when demand nearly fills it, even if the current count is low. */
-static void test_growth_by_demand(void **state) {
-    (void)state;
-    static void *objects[1000];
-    kolk_pool pool;
-    make_ticked(&pool, (kolk_pool_desc){.capacity = 1000, .max_capacity = MANY});
-    for (uint32_t i = 0; i < 1000; i++) objects[i] = kolk_pool_alloc(&pool);
-    kolk_pool_tick(&pool, 16);
-    assert_int_equal(pool.capacity, 1016);
-    for (uint32_t i = 0; i < 1000; i++) kolk_pool_free(&pool, objects[i]);
-    kolk_pool_tick(&pool, 16);
-    assert_int_equal(pool.capacity, 1032);
-    end_pool(&pool);
-}
-
 /* Demand is the maximum of the count and of new peaks; it fades by 1/64 per tick down to 0. When it reaches 7/8 of the
  * capacity, the pool grows. promise: "It grows the pool ... 1/64 per tick" */
 static void test_the_measure(void **state) {
@@ -468,13 +413,11 @@ int main(void) {
         TEST(test_no_slots),
         TEST(test_hysteresis),
         TEST(test_demand_that_rises_again),
-        TEST(test_nothing_else_changes),
         TEST(test_who_gives_nothing),
         TEST(test_hooks),
         TEST(test_debug_modes),
         TEST(test_growth_ahead),
         TEST(test_growth_by_no_more_than_is_needed),
-        TEST(test_growth_by_demand),
         TEST(test_the_measure),
         TEST(test_growth_refused),
         TEST(test_giving_back_refused),
