@@ -91,6 +91,8 @@ need_gcc() {
 need_clang() {
   need_test
   need_services
+  need patch command -v patch
+  need clang command -v clang
   need libclang-rt-dev links clang -fsanitize=address
   commands heaptrack patch clang llvm=llvm-symbolizer
 }

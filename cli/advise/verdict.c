@@ -6,7 +6,6 @@
 #include <string.h>
 
 enum {
-    AS_RESIZED_SHARE = 10,   /* if one life in this many begins or ends as with a resize, the reason says so */
     RESIZED_SHARE = 100,     /* if one life in this many ends with a resize, the source is left with malloc */
     SIZE_MOST = 8192,        /* two pages */
     TYPE_STEP = 4,           /* struct sizes are multiples of this, except for structs with only short members */
@@ -33,6 +32,11 @@ uint32_t verdict_capacity(uint64_t peak) {
     while ((root + 1) * (root + 1) <= peak) root++;
     uint64_t capacity = peak + (part > HEADROOM_ROOTS * root ? part : HEADROOM_ROOTS * root);
     return (uint32_t)((capacity + CAPACITY_STEP - 1) / CAPACITY_STEP * CAPACITY_STEP);
+}
+
+kolk_pool_desc verdict_pool(const struct verdict *verdict) {
+    return (kolk_pool_desc){
+        .object_size = verdict->source->most, .object_align = verdict->align, .capacity = verdict->capacity};
 }
 
 uint32_t verdict_most(const struct verdict *verdict) {
@@ -134,24 +138,10 @@ static void share(struct verdict *verdict) {
     say_shared(verdict);
 }
 
-static bool say_pool(struct verdict *verdict) {
+static void say_pool(struct verdict *verdict) {
     const struct source *source = verdict->source;
-    verdict_say(verdict, "They come and go all along%s.",
-                source->threads > 0 ? ", and one thread has them all" : "; by which threads is not recorded");
+    verdict_say(verdict, "They come and go all along, and one thread has them all.");
     if (source->left > 0) verdict_say(verdict, " %s live to the end.", cli_count(source->left).text);
-    return order_choose(verdict);
-}
-
-/* Warns of what heaptrack has recorded in the way in which it records resizes. */
-static void say_resized(struct verdict *verdict) {
-    const struct source *source = verdict->source;
-    uint64_t begun = source->begun_as_resized, ended = source->ended_as_resized, most = begun > ended ? begun : ended;
-    if (most * AS_RESIZED_SHARE < source->allocations) return;
-    verdict_say(
-        verdict,
-        "%s of them begin or end right next to an operation on a block of another size, as with realloc: if it is "
-        "that, leave them. ",
-        most == source->allocations ? "All" : cli_count(most).text);
 }
 
 /* ---- C++ --------------------------------------------------------------------------------------------------------- */
@@ -193,6 +183,14 @@ static void say_class(struct verdict *verdict) {
                     verdict_class(verdict));
 }
 
+void verdict_print_desc(FILE *out, const struct verdict *verdict) {
+    fprintf(out, "{.name = \"%.*s\", .capacity = %u, .max_capacity = %u",
+            (int)(strlen(verdict->name) - strlen("_pool")), verdict->name, (unsigned)verdict->capacity,
+            (unsigned)verdict_most(verdict));
+    if (verdict->max_threads > 0) fprintf(out, ", .max_threads = %u", (unsigned)verdict->max_threads);
+    fputc('}', out);
+}
+
 void verdict_print_class(FILE *out, const struct verdict *verdict, const char *indent) {
     int stem = (int)(strlen(verdict->name) - strlen("_pool"));
     if (verdict->cxx == CXX_NODE) {
@@ -202,26 +200,21 @@ void verdict_print_class(FILE *out, const struct verdict *verdict, const char *i
                 indent, stem, verdict->name);
         return;
     }
-    fprintf(out, "%s%s<YOUR_CLASS> %s{{.name = \"%.*s\", .capacity = %u, .max_capacity = %u", indent,
-            verdict_class(verdict), verdict->name, stem, verdict->name, (unsigned)verdict->capacity,
-            (unsigned)verdict_most(verdict));
-    if (verdict->max_threads > 0) fprintf(out, ", .max_threads = %u", (unsigned)verdict->max_threads);
-    if (verdict->advice == ADVICE_POOL && verdict->order == KOLK_REUSE_LOWEST)
-        fputs(", .reuse = KOLK_REUSE_LOWEST", out);
-    fputs("}};\n", out);
+    fprintf(out, "%s%s<YOUR_CLASS> %s{", indent, verdict_class(verdict), verdict->name);
+    verdict_print_desc(out, verdict);
+    fputs("};\n", out);
 }
 
 /* ---- All of it --------------------------------------------------------------------------------------------------- */
 
-bool verdict_of(struct verdict *verdict, const struct source *source, const struct verdict *others, size_t count) {
+void verdict_of(struct verdict *verdict, const struct source *source, const struct verdict *others, size_t count) {
     *verdict = (struct verdict){.source = source, .advice = ADVICE_LEAVE};
-    if (leave(verdict)) return true;
+    if (leave(verdict)) return;
     if (source->origin_count > 1)
         verdict_say(verdict,
                     "They come from %s places, and need one pool, as the same code frees them without telling them "
                     "apart. ",
                     cli_count(source->origin_count).text);
-    say_resized(verdict);
     if (source->grown > 0) verdict_say(verdict, "They come from realloc of NULL, in a function that resizes nothing. ");
     bool shared = source->threads > 1, arena = !shared && die_together(source);
     name_pool(verdict, others, count);
@@ -231,7 +224,6 @@ bool verdict_of(struct verdict *verdict, const struct source *source, const stru
     verdict->align = alignment_of(source->most, source->align);
     if (shared) share(verdict);
     if (arena) say_arena(verdict);
-    bool done = shared || arena || say_pool(verdict);
+    if (!shared && !arena) say_pool(verdict);
     say_class(verdict);
-    return done;
 }

@@ -1,9 +1,8 @@
-/* wraps: cli/failing_malloc.h cli_isolated realloc */
+/* wraps: cli/failing_malloc.h realloc */
 /* Advice: how sources are distinguished, statistics of their lives, names, capacities, and that too small a capacity is
  * detected. tests/cli/advise.sh tests the advice as a whole.
  *
- * The linker redirects allocations to the functions below, one of which may fail; work for a child process runs in this
- * process. */
+ * The linker redirects allocations to the functions below, one of which may fail. */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,23 +15,13 @@
 #include <string.h>
 
 #include "advise/share.h"
-#include "advise/whole.h"
 #include "failing_malloc.h"
-#include "measure.h"
 #include "written.h"
 
 /* ---- Allocations that fail --------------------------------------------------------------------------------------- */
 
-bool __wrap_cli_isolated(void (*work)(const void *, void *), const void *input, void *result, size_t size);
-
 void *__wrap_realloc(void *object, size_t size) {
     return refused() ? NULL : __real_realloc(object, size);
-}
-
-bool __wrap_cli_isolated(void (*work)(const void *, void *), const void *input, void *result, size_t size) {
-    (void)size;
-    work(input, result);
-    return true;
 }
 
 static void fail_nth(unsigned long n) {
@@ -242,7 +231,7 @@ static struct verdict verdict_on(size_t i);
 
 static int measure(const struct verdict *verdict, struct gain *gain) {
     cli_context cli = {.out = stdout};
-    return gain_measure(&cli, &(struct gain_job){verdict, gain}, 1);
+    return gain_measure(&cli, verdict, gain);
 }
 
 /* Allocates by calloc of so many objects, or by realloc of NULL if `count` is 0. Two are alive. */
@@ -361,7 +350,7 @@ static void lives_are_counted(void **state) {
 
 static struct verdict verdict_on(size_t i) {
     struct verdict verdict;
-    assert_true(verdict_of(&verdict, &sources.sources[i], NULL, 0));
+    verdict_of(&verdict, &sources.sources[i], NULL, 0);
     return verdict;
 }
 
@@ -419,7 +408,7 @@ static void names_differ(void **state) {
     churn("c", 32, 200, 10);
     find();
     static struct verdict verdicts[3];
-    for (size_t i = 0; i < 3; i++) assert_true(verdict_of(&verdicts[i], &sources.sources[i], verdicts, i));
+    for (size_t i = 0; i < 3; i++) verdict_of(&verdicts[i], &sources.sources[i], verdicts, i);
     assert_string_equal(verdicts[0].name, "get_pool");
     assert_string_equal(verdicts[1].name, "get_2_pool");
     assert_string_equal(verdicts[2].name, "get_3_pool");
@@ -486,30 +475,6 @@ static void many_threads_get_a_shared_pool_for_as_many(void **state) {
     forget();
 }
 
-/* The order is chosen only where it matters. */
-static void the_order_is_chosen_by_what_is_sparse(void **state) {
-    (void)state;
-    churn("a", 1024, 1000, 63); /* less than 64 KiB */
-    find();
-    assert_non_null(strstr(verdict_on(0).reason, "the pool is small."));
-    forget();
-    churn("a", 1024, 1000, 64);
-    find();
-    assert_non_null(strstr(verdict_on(0).reason, "they are never sparse."));
-    forget();
-
-    /* Seven of eight objects end, and the others are replaced: right after the peak, LIFO reuses slots on all pages. */
-    for (unsigned i = 0; i < 1024; i++) begin("a", 512);
-    for (unsigned i = 0; i < 1024; i++)
-        if (i >= 128) line("@ f - 0x%lx\n", i + 1UL);
-    churn("b", 512, 2000, 300);
-    for (unsigned i = 0; i < 3000; i++) line("@ f - 0x%lx\n", begin("a", 512));
-    find();
-    assert_int_equal(verdict_on(0).order, KOLK_REUSE_LIFO); /* the low ones stayed: both orders do well */
-    assert_non_null(strstr(verdict_on(0).reason, "LOWEST would keep them on "));
-    forget();
-}
-
 /* ---- Gains ------------------------------------------------------------------------------------------------------- */
 
 static void a_capacity_is_proved(void **state) {
@@ -555,11 +520,9 @@ static void write_program(void) {
     }
 }
 
-static int measure_whole(struct verdict *verdicts, size_t count, struct gain *gain) {
-    struct gain_job jobs[4];
+static int measure_whole(const struct verdict *verdicts, struct gain *gain) {
     cli_context cli = {.out = stdout};
-    for (size_t i = 0; i < count; i++) jobs[i] = (struct gain_job){&verdicts[i], NULL};
-    return whole_measure(&cli, &trace, &sources, jobs, count, gain);
+    return gain_measure_all(&cli, &trace, &sources, (const struct verdict *[]){&verdicts[0], &verdicts[1]}, 2, gain);
 }
 
 /* Finds the pools of write_program: 32 and 48 bytes. */
@@ -569,7 +532,7 @@ static void find_pools(struct verdict *verdicts) {
     for (size_t i = 0; i < sources.count; i++) {
         const struct source *source = &sources.sources[i];
         if (source->least == source->most && (source->most == 32 || source->most == 48))
-            assert_true(verdict_of(&verdicts[source->most == 48], source, NULL, 0));
+            verdict_of(&verdicts[source->most == 48], source, NULL, 0);
     }
     assert_int_equal(verdicts[0].advice, ADVICE_POOL);
     assert_int_equal(verdicts[1].advice, ADVICE_ARENA);
@@ -580,9 +543,7 @@ static void the_whole_program_is_played(void **state) {
     struct verdict verdicts[2];
     struct gain gain;
     find_pools(verdicts);
-    assert_int_equal(measure_whole(verdicts, 0, &gain), CLI_OK);
-    assert_int_equal(gain.samples, 0);
-    assert_int_equal(measure_whole(verdicts, 2, &gain), CLI_OK);
+    assert_int_equal(measure_whole(verdicts, &gain), CLI_OK);
     assert_true(gain.samples >= GAIN_LEAST);
     uint64_t kinds[] = {[TRACE_ALLOC] = 0, [TRACE_FREE] = 0, [TRACE_REALLOC] = 0};
     for (size_t i = 0; i < trace.count; i++) kinds[trace.ops[i].kind]++;
@@ -593,7 +554,7 @@ static void the_whole_program_is_played(void **state) {
     for (size_t i = 0; i < 2; i++) {
         uint32_t capacity = verdicts[i].capacity;
         verdicts[i].capacity = i == 0 ? 64 : 199;
-        assert_int_equal(measure_whole(verdicts, 2, &gain), CLI_FAILED);
+        assert_int_equal(measure_whole(verdicts, &gain), CLI_FAILED);
         verdicts[i].capacity = capacity;
     }
 }
@@ -605,7 +566,7 @@ static void no_memory_for_the_whole_is_told(void **state) {
     find_pools(verdicts);
     for (unsigned long n = 1; n <= 8; n++) {
         fail_nth(n);
-        assert_int_equal(measure_whole(verdicts, 2, &gain), CLI_FAILED);
+        assert_int_equal(measure_whole(verdicts, &gain), CLI_FAILED);
     }
 }
 
@@ -709,15 +670,9 @@ static void no_memory_is_told(void **state) {
         if (!done) assert_null(sources.sources);
     }
     assert_true(n > 8);
-    const struct source *source = &sources.sources[0];
-    struct verdict verdict;
-    for (n = 0, done = false; !done;) {
-        fail_nth(++n);
-        done = verdict_of(&verdict, source, NULL, 0);
-    }
-    assert_true(n > 2);
+    struct verdict verdict = verdict_on(0);
     struct gain gain;
-    for (n = 1; n <= 2; n++) { /* for the samples, and in a child */
+    for (n = 1; n <= 2; n++) { /* for the operations, and in a child */
         fail_nth(n);
         assert_int_equal(measure(&verdict, &gain), CLI_FAILED);
     }
@@ -740,7 +695,6 @@ int main(void) {
         cmocka_unit_test_teardown(the_advice_follows_from_the_lives, clean_up),
         cmocka_unit_test_teardown(an_arena_frees_enough_at_once, clean_up),
         cmocka_unit_test_teardown(many_threads_get_a_shared_pool_for_as_many, clean_up),
-        cmocka_unit_test_teardown(the_order_is_chosen_by_what_is_sparse, clean_up),
         cmocka_unit_test_teardown(a_capacity_is_proved, clean_up),
         cmocka_unit_test_teardown(the_whole_program_is_played, clean_up),
         cmocka_unit_test_teardown(no_memory_for_the_whole_is_told, clean_up),
