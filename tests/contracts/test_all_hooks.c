@@ -600,9 +600,9 @@ static struct {
 
 static kolk_shared_desc desc_of_shared(void) {
     kolk_shared_desc desc = {.name = "shared", .object_size = 32, .capacity = 32, .cache = s.cache, .debug = s.debug};
-    desc.setup = is_column("setup") ? pool_setup : NULL;
-    desc.teardown = is_column("teardown") ? pool_teardown : NULL;
-    desc.reset = is_column("reset") ? pool_reset : NULL;
+    desc.life.setup = is_column("setup") ? pool_setup : NULL;
+    desc.life.teardown = is_column("teardown") ? pool_teardown : NULL;
+    desc.life.reset = is_column("reset") ? pool_reset : NULL;
     return desc;
 }
 

@@ -106,7 +106,7 @@ static void test_malloc_fails_in_a_restore(void **state) {
         kolk_pool pool;
         unsigned char six[1000], one[1000], now[1000];
         uint32_t refused = 1 + n / 2;
-        kolk_pool_desc desc = {.capacity = 8, .keep = n % 2};
+        kolk_pool_desc desc = {.capacity = 8, .life.keep = n % 2};
         make_bypassed(&pool, desc);
         for (int i = 0; i < 7; i++) memset(taken_from(&pool), i, 24);
         kolk_pool_free(&pool, kolk_pool_at(&pool, 2));

@@ -37,7 +37,7 @@ static void test_trap_full_names_worn_out_slots(void **state) {
                                        .object_size = 8,
                                        .capacity = 2,
                                        .generations = KOLK_GENERATIONS_STRICT,
-                                       .on_full = kolk_pool_trap_full});
+                                       .full.on_full = kolk_pool_trap_full});
     void *first = kolk_pool_alloc(&pool);
     be_in_last_life(&pool, 0);
     kolk_pool_free(&pool, first);

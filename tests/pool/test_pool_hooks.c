@@ -55,9 +55,9 @@ static void test_each_hook_runs_when_it_is_due(void **state) {
         make_pool(&d.pool, &(kolk_pool_desc){.object_size = 8,
                                              .capacity = 3,
                                              .reuse = orders[i],
-                                             .setup = setup,
-                                             .reset = reset,
-                                             .teardown = teardown,
+                                             .life.setup = setup,
+                                             .life.reset = reset,
+                                             .life.teardown = teardown,
                                              .context = &d});
         assert_diary(&d, ""); /* init calls no hook */
         void *objects[3];
@@ -290,7 +290,7 @@ static void test_what_a_reset_sees(void **state) {
                                            .object_size = 8,
                                            .capacity = 4,
                                            .reuse = orders[i % 3],
-                                           .reset = reset_that_looks,
+                                           .life.reset = reset_that_looks,
                                            .context = &pool});
         void *object = kolk_pool_alloc(&pool);
         if (i >= 3) be_in_last_life(&pool, 0);

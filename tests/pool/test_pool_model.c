@@ -12,7 +12,7 @@
  * LIFO and FIFO give up", "the order stays, and alloc_at is O(free slots)", "contents survive from one life to the
  * next", "this many slots are reserved", "Needs KOLK_REUSE_LOWEST ... caller (KOLK_LOWEST_MISSING)", "It respects ...
  * none is allocated", "no neighbours: then n > 1 returns NULL", "Protects a live ... becomes the newest", "if the pool
- * is full, frees ... Needs .cost", "may make room ... call it again", "An alloc that finds ... tries in this order",
+ * is full, frees ... Needs .full.cost", "may make room ... call it again", "An alloc that finds ... tries in this order",
  * "objects that are alive then ... its own snapshot"; base.h "Slots that were never ... instead of 4 bytes", "allocs
  * that returned ... cannot have" */
 #include "../help/test.h"
@@ -234,10 +234,10 @@ static kolk_pool_desc some_descriptor(uint64_t n, uint64_t *random, unsigned mem
     desc.generations = (kolk_generations)(n / 3 % 3);
     unsigned hooks = (unsigned)(n / 9 % HOOKS);
     if (random_below(random, 2)) desc.object_align = (size_t)1 << random_below(random, 7);
-    desc.setup = hooks == ALL_HOOKS || hooks == SETUP ? model_setup : NULL;
-    desc.reset = hooks == ALL_HOOKS || hooks == RESET ? model_reset : NULL;
-    desc.teardown = hooks == ALL_HOOKS || hooks == TEARDOWN ? model_teardown : NULL;
-    desc.keep = hooks == KEEP;
+    desc.life.setup = hooks == ALL_HOOKS || hooks == SETUP ? model_setup : NULL;
+    desc.life.reset = hooks == ALL_HOOKS || hooks == RESET ? model_reset : NULL;
+    desc.life.teardown = hooks == ALL_HOOKS || hooks == TEARDOWN ? model_teardown : NULL;
+    desc.life.keep = hooks == KEEP;
     desc.ages = random_below(random, 2);
     desc.full.on_full = ways[random_below(random, desc.ages ? 5 : 4)];
     desc.full.on_evict = model_on_evict;

@@ -287,9 +287,9 @@ static void test_descriptors(void **state) {
     kolk_pool_desc desc = {.object_size = 64, .object_align = 8, .capacity = 4, .tag = 1, .memory_size = 1000};
     desc.memory = memory[0] + 8;
     make_pool(&third, &desc);
-    desc.tag = 2, desc.memory = memory[1], desc.overflow = &third;
+    desc.tag = 2, desc.memory = memory[1], desc.full.overflow = &third;
     make_pool(&second, &desc);
-    desc.tag = 1, desc.memory = NULL, desc.memory_size = 0, desc.overflow = &second;
+    desc.tag = 1, desc.memory = NULL, desc.memory_size = 0, desc.full.overflow = &second;
     assert_int_equal(kolk_pool_init(&first, &desc), KOLK_BAD_OVERFLOW);
     desc.tag = 3, desc.object_align = 64;
     assert_int_equal(kolk_pool_init(&first, &desc), KOLK_BAD_OVERFLOW);

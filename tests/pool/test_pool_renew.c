@@ -136,7 +136,7 @@ static void test_in_a_teardown(void **state) {
     kolk_pool pool;
     notes taken;
     kolk_pool_desc desc = {.name = "torn", .object_size = 4096, .capacity = 9, .context = &pool};
-    desc.teardown = renew_in_teardown;
+    desc.life.teardown = renew_in_teardown;
     make_pool(&pool, &desc);
     for (int i = 0; i < 9; i++) taken_from(&pool);
     for (uint32_t i = 1; i < 9; i++) kolk_pool_free(&pool, kolk_pool_at(&pool, i));

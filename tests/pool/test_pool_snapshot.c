@@ -261,7 +261,7 @@ static void tear_down(void *object, void *context) {
  * block ... below kolk_pool_snapshot_size" */
 static void test_hooks_that_stand_in_the_way(void **state) {
     (void)state;
-    kolk_pool_desc descs[] = {{0}, {.setup = set_up}, {.teardown = tear_down}};
+    kolk_pool_desc descs[] = {{0}, {.life.setup = set_up}, {.life.teardown = tear_down}};
     block taken = {NULL, 0};
     for (size_t n = 0; n < LENGTH_OF(descs); n++) {
         kolk_pool pool;
