@@ -336,7 +336,7 @@ int exception_of_a_hook() {
     desc.capacity = 1;
     int asked = 0, caught = 0;
     desc.context = &asked;
-    desc.on_full = [](kolk_pool *, size_t, void *context) -> bool { throw ++*static_cast<int *>(context); };
+    desc.full.on_full = [](kolk_pool *, size_t, void *context) -> bool { throw ++*static_cast<int *>(context); };
     REQUIRE(kolk_pool_init(&pool, &desc) == KOLK_OK);
     void *object = kolk_pool_alloc(&pool);
     try {

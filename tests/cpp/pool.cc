@@ -284,6 +284,7 @@ void test_full() {
 namespace game {
 template <class T> [[gnu::noinline]] void explode(kolk::pool<T> &pool, T *object) {
     pool.erase(object);
+    asm volatile(""); /* a function that ends in a jump is not named: docs/debugging.md */
 }
 } // namespace game
 

@@ -292,7 +292,7 @@ static void clear_in_reset(void *object, void *context) {
 }
 
 WHOLE_MISTAKE(hook_clear, "clear in reset, of the same pool", "pool") {
-    kolk_pool_desc desc = {.name = "items", .object_size = SIZE, .capacity = 100, .reset = clear_in_reset};
+    kolk_pool_desc desc = {.name = "items", .object_size = SIZE, .capacity = 100, .life.reset = clear_in_reset};
     if (kolk_pool_init(&items, &desc) != KOLK_OK) exit(1);
     give_back(&items, take(&items));
     close_pool(&items);
@@ -307,7 +307,7 @@ static double free_in_cost(const void *object, void *context) {
 }
 
 WHOLE_MISTAKE(hook_free_in_cost, "free in cost, of the same pool", "pool") {
-    kolk_pool_desc desc = {.name = "items", .object_size = SIZE, .capacity = 100, .cost = free_in_cost};
+    kolk_pool_desc desc = {.name = "items", .object_size = SIZE, .capacity = 100, .full.cost = free_in_cost};
     if (kolk_pool_init(&items, &desc) != KOLK_OK) exit(1);
     take(&items);
     other = take(&items);

@@ -13,7 +13,7 @@ static void deinit_in_reset(void *object, void *context) {
 }
 
 WHOLE_MISTAKE(shared_deinit_in_hook, "deinit in reset, of the same pool", "shared") {
-    open_desc(&items, (kolk_shared_desc){.name = "items", .reset = deinit_in_reset});
+    open_desc(&items, (kolk_shared_desc){.name = "items", .life.reset = deinit_in_reset});
     give_back(&items, take(&items));
     close_pool(&items);
 }

@@ -105,13 +105,13 @@ static int make(lua_State *L) {
             kolk_pool_desc spare =
                 desc; /* an overflow pool of as many slots: another one, one with setup, or without handles */
             spare.name = "spare";
-            if (strcmp(what, "mixed") == 0) spare.setup = set_up;
+            if (strcmp(what, "mixed") == 0) spare.life.setup = set_up;
             if (strcmp(what, "barren") == 0) spare.generations = KOLK_GENERATIONS_NONE;
             status = kolk_pool_init(&made->spare, &spare);
-            desc.overflow = &made->spare;
-            if (strcmp(what, "hooked") == 0) desc.reset = count_reset;
+            desc.full.overflow = &made->spare;
+            if (strcmp(what, "hooked") == 0) desc.life.reset = count_reset;
         }
-        if (strcmp(what, "kept") == 0) desc.setup = set_up;
+        if (strcmp(what, "kept") == 0) desc.life.setup = set_up;
         if (strcmp(what, "handleless") == 0) desc.generations = KOLK_GENERATIONS_NONE;
         if (status == KOLK_OK) status = kolk_pool_init(&made->it.pool, &desc);
     }
