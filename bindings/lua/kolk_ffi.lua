@@ -133,16 +133,19 @@ return function(options)
     C.kolk_pool_deinit(struct)
   end
 
+  local groups = {full = "kolk_pool_full", life = "kolk_life"}
+
+  local function check(struct, members) -- ffi.new would ignore a wrong one
+    for member, value in pairs(members) do
+      if not ffi.offsetof(struct, member) then error(struct .. " has no member " .. member, 3) end
+      if groups[member] then check(groups[member], value) end
+    end
+  end
+
   -- A pool of objects of a type of C. The options are the members of kolk_pool_desc.
   local function pool(type_name, desc)
-    local type = ffi.typeof(type_name)
-    local function check(of, members) -- ffi.new would ignore a wrong one
-      for member, value in pairs(members) do
-        if not ffi.offsetof(of, member) then error(of .. " has no member " .. member, 3) end
-        if type(value) == "table" then check("kolk_" .. (member == "full" and "pool_full" or member), value) end
-      end
-    end
     check("kolk_pool_desc", desc)
+    local type = ffi.typeof(type_name)
     local struct, resolved = ffi.new("kolk_pool"), ffi.new("kolk_pool_desc", desc)
     resolved.object_size, resolved.object_align = ffi.sizeof(type), ffi.alignof(type)
     if resolved.generations == C.KOLK_GENERATIONS_NONE then error("a pool without handles: use kolk.C", 2) end
