@@ -211,15 +211,6 @@ EXPORT int malloc_trim(size_t pad) {
     return kolk_heap_trim_now_(&malloc_heap, false) > 0;
 }
 
-/* Blocks with pages of their own. The statistics of the heap also have the pages that are kept of freed ones. */
-static void count_own_pages(struct mallinfo2 *info) {
-    const kolk_heap_inside_ *inside = kolk_heap_grown_(&malloc_heap);
-    uint64_t guarded;
-    if (!inside) return;
-    info->hblks = kolk_guarded_count_(&inside->guarded, &guarded) + kolk_load_(&inside->large.count, KOLK_RELAXED_);
-    info->hblkhd = guarded + kolk_load_(&inside->large.bytes, KOLK_RELAXED_);
-}
-
 /* The fields have the same meaning as in glibc: arena is uordblks plus fordblks, and does not include blocks with pages
  * of their own. */
 EXPORT struct mallinfo2 mallinfo2(void) {
@@ -232,7 +223,12 @@ EXPORT struct mallinfo2 mallinfo2(void) {
         info.ordblks += of.stats.capacity - of.stats.count;
     }
     info.fordblks = info.arena - info.uordblks;
-    count_own_pages(&info);
+    const kolk_heap_inside_ *inside = kolk_heap_grown_(&malloc_heap);
+    uint64_t guarded;
+    if (!inside) return info;
+    /* The statistics of the heap also have the pages that are kept of freed blocks. */
+    info.hblks = kolk_guarded_count_(&inside->guarded, &guarded) + kolk_load_(&inside->large.count, KOLK_RELAXED_);
+    info.hblkhd = guarded + kolk_load_(&inside->large.bytes, KOLK_RELAXED_);
     return info;
 }
 

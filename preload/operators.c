@@ -13,35 +13,41 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-/* Each row has a function's name, the operator's symbol, what it returns, and its parameters. */
+/* Each row has what a function returns, its name, the operator's symbol, its parameters, and the call in it. */
 #define OPERATOR_LIST(X)                                                                                               \
-    X(new_one, "_Znwm", void *, size_t size)                                                                           \
-    X(new_array, "_Znam", void *, size_t size)                                                                         \
-    X(new_or_null, "_ZnwmRKSt9nothrow_t", void *, size_t size, const void *tag)                                        \
-    X(new_array_or_null, "_ZnamRKSt9nothrow_t", void *, size_t size, const void *tag)                                  \
-    X(new_aligned, "_ZnwmSt11align_val_t", void *, size_t size, size_t align)                                          \
-    X(new_aligned_array, "_ZnamSt11align_val_t", void *, size_t size, size_t align)                                    \
-    X(new_aligned_or_null, "_ZnwmSt11align_val_tRKSt9nothrow_t", void *, size_t size, size_t align, const void *tag)   \
-    X(new_aligned_array_or_null, "_ZnamSt11align_val_tRKSt9nothrow_t", void *, size_t size, size_t align,              \
-      const void *tag)                                                                                                 \
-    X(delete_one, "_ZdlPv", void, void *block)                                                                         \
-    X(delete_array, "_ZdaPv", void, void *block)                                                                       \
-    X(delete_sized, "_ZdlPvm", void, void *block, size_t size)                                                         \
-    X(delete_sized_array, "_ZdaPvm", void, void *block, size_t size)                                                   \
-    X(delete_or_null, "_ZdlPvRKSt9nothrow_t", void, void *block, const void *tag)                                      \
-    X(delete_array_or_null, "_ZdaPvRKSt9nothrow_t", void, void *block, const void *tag)                                \
-    X(delete_aligned, "_ZdlPvSt11align_val_t", void, void *block, size_t align)                                        \
-    X(delete_aligned_array, "_ZdaPvSt11align_val_t", void, void *block, size_t align)                                  \
-    X(delete_sized_aligned, "_ZdlPvmSt11align_val_t", void, void *block, size_t size, size_t align)                    \
-    X(delete_sized_aligned_array, "_ZdaPvmSt11align_val_t", void, void *block, size_t size, size_t align)              \
-    X(delete_aligned_or_null, "_ZdlPvSt11align_val_tRKSt9nothrow_t", void, void *block, size_t align, const void *tag) \
-    X(delete_aligned_array_or_null, "_ZdaPvSt11align_val_tRKSt9nothrow_t", void, void *block, size_t align,            \
-      const void *tag)
+    X(void *, new_one, "_Znwm", (size_t size), return new_for, size, 0)                                                \
+    X(void *, new_array, "_Znam", (size_t size), return new_for, size, 0)                                              \
+    X(void *, new_or_null, "_ZnwmRKSt9nothrow_t", (size_t size, uintptr_t tag), return new_for, size, tag)             \
+    X(void *, new_array_or_null, "_ZnamRKSt9nothrow_t", (size_t size, uintptr_t tag), return new_for, size, tag)       \
+    X(void *, new_aligned, "_ZnwmSt11align_val_t", (size_t size, size_t align), return new_aligned_for, size, align,   \
+      0)                                                                                                               \
+    X(void *, new_aligned_array, "_ZnamSt11align_val_t", (size_t size, size_t align), return new_aligned_for, size,    \
+      align, 0)                                                                                                        \
+    X(void *, new_aligned_or_null, "_ZnwmSt11align_val_tRKSt9nothrow_t", (size_t size, size_t align, uintptr_t tag),   \
+      return new_aligned_for, size, align, tag)                                                                        \
+    X(void *, new_aligned_array_or_null, "_ZnamSt11align_val_tRKSt9nothrow_t",                                         \
+      (size_t size, size_t align, uintptr_t tag), return new_aligned_for, size, align, tag)                            \
+    X(void, delete_one, "_ZdlPv", (void *block), delete_for, block, 0, 0)                                              \
+    X(void, delete_array, "_ZdaPv", (void *block), delete_for, block, 0, 0)                                            \
+    X(void, delete_sized, "_ZdlPvm", (void *block, size_t size), delete_for, block, size, 0)                           \
+    X(void, delete_sized_array, "_ZdaPvm", (void *block, size_t size), delete_for, block, size, 0)                     \
+    X(void, delete_or_null, "_ZdlPvRKSt9nothrow_t", (void *block, uintptr_t tag), delete_for, block, tag, 0)           \
+    X(void, delete_array_or_null, "_ZdaPvRKSt9nothrow_t", (void *block, uintptr_t tag), delete_for, block, tag, 0)     \
+    X(void, delete_aligned, "_ZdlPvSt11align_val_t", (void *block, size_t align), delete_for, block, align, 0)         \
+    X(void, delete_aligned_array, "_ZdaPvSt11align_val_t", (void *block, size_t align), delete_for, block, align, 0)   \
+    X(void, delete_sized_aligned, "_ZdlPvmSt11align_val_t", (void *block, size_t size, size_t align), delete_for,      \
+      block, size, align)                                                                                              \
+    X(void, delete_sized_aligned_array, "_ZdaPvmSt11align_val_t", (void *block, size_t size, size_t align),            \
+      delete_for, block, size, align)                                                                                  \
+    X(void, delete_aligned_or_null, "_ZdlPvSt11align_val_tRKSt9nothrow_t", (void *block, size_t align, uintptr_t tag), \
+      delete_for, block, align, tag)                                                                                   \
+    X(void, delete_aligned_array_or_null, "_ZdaPvSt11align_val_tRKSt9nothrow_t",                                       \
+      (void *block, size_t align, uintptr_t tag), delete_for, block, align, tag)
 
-#define DECLARE_OPERATOR(function, symbol, result, ...) EXPORT result function(__VA_ARGS__) __asm__(symbol);
+#define DECLARE_OPERATOR(result, function, symbol, parameters, ...) EXPORT result function parameters __asm__(symbol);
 OPERATOR_LIST(DECLARE_OPERATOR)
 
-#define NUMBER_OPERATOR(function, symbol, result, ...) AT_##function,
+#define NUMBER_OPERATOR(result, function, ...) AT_##function,
 enum { OPERATOR_LIST(NUMBER_OPERATOR) OPERATORS };
 
 typedef void any_operator(void);
@@ -50,7 +56,7 @@ static const struct {
     const char *name;
     any_operator *volatile visible; /* the one that the program calls; volatile, because it need not be the one below */
 } operators[] = {
-#define NAME_OPERATOR(function, symbol, result, ...) {symbol, (any_operator *)function},
+#define NAME_OPERATOR(result, function, symbol, ...) {symbol, (any_operator *)function},
     OPERATOR_LIST(NAME_OPERATOR)};
 
 static bool replaces_none; /* the program has no operators of its own */
@@ -116,82 +122,8 @@ KOLK_ALWAYS_INLINE_ static void delete_for(unsigned n, void *block, uintptr_t se
         free_for(block, site);
 }
 
-void *new_one(size_t size) {
-    return new_for(AT_new_one, size, 0, SITE);
-}
-
-void *new_array(size_t size) {
-    return new_for(AT_new_array, size, 0, SITE);
-}
-
-void *new_or_null(size_t size, const void *tag) {
-    return new_for(AT_new_or_null, size, (uintptr_t)tag, SITE);
-}
-
-void *new_array_or_null(size_t size, const void *tag) {
-    return new_for(AT_new_array_or_null, size, (uintptr_t)tag, SITE);
-}
-
-void *new_aligned(size_t size, size_t align) {
-    return new_aligned_for(AT_new_aligned, size, align, 0, SITE);
-}
-
-void *new_aligned_array(size_t size, size_t align) {
-    return new_aligned_for(AT_new_aligned_array, size, align, 0, SITE);
-}
-
-void *new_aligned_or_null(size_t size, size_t align, const void *tag) {
-    return new_aligned_for(AT_new_aligned_or_null, size, align, (uintptr_t)tag, SITE);
-}
-
-void *new_aligned_array_or_null(size_t size, size_t align, const void *tag) {
-    return new_aligned_for(AT_new_aligned_array_or_null, size, align, (uintptr_t)tag, SITE);
-}
-
-void delete_one(void *block) {
-    delete_for(AT_delete_one, block, 0, 0, SITE);
-}
-
-void delete_array(void *block) {
-    delete_for(AT_delete_array, block, 0, 0, SITE);
-}
-
-void delete_sized(void *block, size_t size) {
-    delete_for(AT_delete_sized, block, size, 0, SITE);
-}
-
-void delete_sized_array(void *block, size_t size) {
-    delete_for(AT_delete_sized_array, block, size, 0, SITE);
-}
-
-void delete_or_null(void *block, const void *tag) {
-    delete_for(AT_delete_or_null, block, (uintptr_t)tag, 0, SITE);
-}
-
-void delete_array_or_null(void *block, const void *tag) {
-    delete_for(AT_delete_array_or_null, block, (uintptr_t)tag, 0, SITE);
-}
-
-void delete_aligned(void *block, size_t align) {
-    delete_for(AT_delete_aligned, block, align, 0, SITE);
-}
-
-void delete_aligned_array(void *block, size_t align) {
-    delete_for(AT_delete_aligned_array, block, align, 0, SITE);
-}
-
-void delete_sized_aligned(void *block, size_t size, size_t align) {
-    delete_for(AT_delete_sized_aligned, block, size, align, SITE);
-}
-
-void delete_sized_aligned_array(void *block, size_t size, size_t align) {
-    delete_for(AT_delete_sized_aligned_array, block, size, align, SITE);
-}
-
-void delete_aligned_or_null(void *block, size_t align, const void *tag) {
-    delete_for(AT_delete_aligned_or_null, block, align, (uintptr_t)tag, SITE);
-}
-
-void delete_aligned_array_or_null(void *block, size_t align, const void *tag) {
-    delete_for(AT_delete_aligned_array_or_null, block, align, (uintptr_t)tag, SITE);
-}
+#define DEFINE_OPERATOR(result, function, symbol, parameters, call, ...)                                               \
+    result function parameters {                                                                                       \
+        call(AT_##function, __VA_ARGS__, SITE);                                                                        \
+    }
+OPERATOR_LIST(DEFINE_OPERATOR)

@@ -12,7 +12,7 @@ struct caller {
     uintptr_t site, stack;
 };
 
-/* ---- state.c: whether this process records ----------------------------------------------------------------------- */
+/* ---- ring.c: whether this process records, the lock, the ring --------------------------------------------------- */
 
 /* This page is all zero in a fork's child, so the child records nothing, and the lock is free there. */
 struct state {
@@ -42,23 +42,6 @@ static inline bool recording(void) {
     return __builtin_expect(record_state->on && !record_here.inside, 1);
 }
 
-/* ---- cost.c: the processor time that recording takes in the program ---------------------------------------------- */
-
-/* A piece of work that is timed; all zero if it is not. */
-struct timing {
-    uint64_t before, begin; /* two readings of the thread's clock: their distance is what one reading takes */
-};
-
-/* Times about one call in COST_EACH, in which work that is timed by itself does not count. */
-struct timing record_cost_begin(void);
-void record_cost_end(struct timing timing);
-
-/* Times rare work that takes long. */
-struct timing record_slow_begin(void);
-void record_slow_end(struct timing timing);
-
-/* ---- ring.c: the lock, the ring ---------------------------------------------------------------------------------- */
-
 /* Returns the ring that the kolk command has made for this process; NULL if this process is not recorded. */
 struct wire *record_wire(char **environment);
 
@@ -73,6 +56,21 @@ void record_unlock(void);
 void record_begin(size_t count);
 void record_put(const uint64_t *words, size_t count);
 void record_end(void);
+
+/* ---- cost.c: the processor time that recording takes in the program ---------------------------------------------- */
+
+/* A piece of work that is timed; all zero if it is not. */
+struct timing {
+    uint64_t before, begin; /* two readings of the thread's clock: their distance is what one reading takes */
+};
+
+/* Times about one call in COST_EACH, in which work that is timed by itself does not count. */
+struct timing record_cost_begin(void);
+void record_cost_end(struct timing timing);
+
+/* Times rare work that takes long. */
+struct timing record_slow_begin(void);
+void record_slow_end(struct timing timing);
 
 /* ---- stacks.c ---------------------------------------------------------------------------------------------------- */
 

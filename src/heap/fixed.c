@@ -1,4 +1,4 @@
-/* fixed.c: see fixed.h. */
+/* fixed.c: see fixed.h. Also the functions of heap_sizes.h. */
 #undef KOLK_EXTERN /* base.c emits the functions of base.inl, even if the program defines KOLK_EXTERN */
 #include "fixed.h"
 
@@ -15,6 +15,35 @@
 
 _Static_assert(sizeof(kolk_fixed_tray_) <= KOLK_TRAY_RECORD_, "KOLK_HEAP_TRAY_BYTES counts it");
 _Static_assert(sizeof(kolk_fixed_) <= KOLK_HEAP_BYTES, "the program's memory has room for it");
+
+/* ---- Classes: heap_sizes.h --------------------------------------------------------------------------------------- */
+
+kolk_status kolk_heap_check_classes_(const kolk_heap_desc *desc) {
+    if (!desc->classes || desc->n_classes == 0 || desc->n_classes > KOLK_HEAP_CLASSES) return KOLK_BAD_CLASSES;
+    for (uint32_t n = 0; n < desc->n_classes; n++) {
+        const kolk_heap_class *class_ = &desc->classes[n];
+        if (class_->size == 0) return KOLK_ZERO_SIZE;
+        if (class_->size > KOLK_HEAP_GREATEST_) return KOLK_SIZE_OVERFLOW;
+        if (class_->max_capacity && class_->max_capacity < class_->capacity) return KOLK_MAX_BELOW_CAPACITY;
+        if (n && kolk_heap_rounded_(class_) <= kolk_heap_rounded_(class_ - 1)) return KOLK_BAD_CLASSES;
+    }
+    return KOLK_OK;
+}
+
+/* The smallest class whose blocks have at least this size. */
+static uint32_t class_from(const kolk_heap_desc *desc, uint32_t size) {
+    uint32_t n = 0;
+    while (n < desc->n_classes && kolk_heap_rounded_(&desc->classes[n]) < size) n++;
+    return n;
+}
+
+void kolk_heap_set_tables_(kolk_heap *heap, const kolk_heap_desc *desc) {
+    heap->n_classes = desc->n_classes;
+    for (uint32_t at = 0; at < sizeof heap->by_size; at++)
+        heap->by_size[at] = (uint8_t)class_from(desc, at * KOLK_GRAIN_);
+    for (uint32_t at = 0; at < sizeof heap->by_quarter; at++)
+        heap->by_quarter[at] = (uint8_t)class_from(desc, kolk_heap_quarter_(at));
+}
 
 /* ---- Leaves ------------------------------------------------------------------------------------------------------ */
 
@@ -202,18 +231,15 @@ static void fail_fixed_block(const kolk_heap *heap, const void *block, const cha
 
 /* ---- Alloc and free ---------------------------------------------------------------------------------------------- */
 
-/* The allocs that raise the peak are the sample for `asked` and `given`. */
-static void raise_peak(kolk_fixed_tray_ *tray, size_t size) {
-    tray->peak = tray->count;
-    tray->asked += size;
-    tray->given += tray->size;
-}
-
 /* Takes the lowest free block of a tray; NULL: it is full. */
 static void *take_lowest(kolk_fixed_tray_ *tray, size_t size) {
     if (tray->count == tray->capacity) return NULL;
     uint32_t slot = (uint32_t)kolk_levels_take_lowest_(tray->free, tray->levels);
-    if (++tray->count > tray->peak) raise_peak(tray, size);
+    if (++tray->count > tray->peak) { /* the allocs that raise it are the sample for `asked` and `given` */
+        tray->peak = tray->count;
+        tray->asked += size;
+        tray->given += tray->size;
+    }
     unsigned char *block = tray->blocks + (size_t)slot * tray->size;
     kolk_tools_show_(block, tray->size);
     return block;

@@ -56,7 +56,8 @@ static size_t usable_of(size_t align, size_t size) {
     return (size_t)round_up(size ? size : 1, align > GUARDED_GRAIN ? align : GUARDED_GRAIN);
 }
 
-size_t kolk_guarded_pages_(size_t align, size_t size) {
+/* The bytes of the pages for a block of this size and alignment; 0: no guarded block can have these. */
+static size_t guarded_pages_of(size_t align, size_t size) {
     if (align > kolk_memory_page_() || size > KOLK_GUARDED_LARGEST_) return 0;
     size_t usable = usable_of(align, size);
     return usable > KOLK_GUARDED_LARGEST_ ? 0 : (size_t)round_up(usable, kolk_memory_page_());
@@ -73,11 +74,11 @@ uint32_t kolk_guarded_slot_of_(const kolk_guarded_ *guarded, const void *pointer
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
-bool kolk_guarded_begin_(kolk_guarded_ *guarded) {
+bool kolk_guarded_begin_(kolk_guarded_ *guarded, kolk_budget *budget) {
     size_t size = guarded_record_bytes() + KOLK_GUARDED_SLOTS_ * guarded_slot_bytes() + kolk_memory_page_();
     void *memory = kolk_memory_take_(size, guarded_record_bytes());
     if (!memory) return false;
-    *guarded = (kolk_guarded_){.slots = (kolk_guarded_slot_ *)memory, .memory_size = size};
+    *guarded = (kolk_guarded_){.slots = (kolk_guarded_slot_ *)memory, .memory_size = size, .budget = budget};
     guarded->first = (uintptr_t)memory + guarded_record_bytes();
     return true;
 }
@@ -124,15 +125,13 @@ static uint32_t take_guarded_slot(kolk_guarded_ *guarded) {
     return n;
 }
 
-void *kolk_guarded_alloc_(kolk_guarded_ *guarded, size_t align, size_t size, const void *site) {
-    size_t pages = kolk_guarded_pages_(align, size);
-    KOLK_ASSERT_(pages);
+/* Begins a block of `size` usable bytes, with so many bytes of pages. */
+static void *fill_guarded_slot(kolk_guarded_ *guarded, size_t size, size_t pages, const void *site) {
     uint32_t n = take_guarded_slot(guarded);
     if (n == NO_GUARDED) return NULL;
     kolk_guarded_slot_ *slot = &guarded->slots[n];
     uintptr_t end = end_of_slot(guarded, n);
     uint64_t state = slot->state / GUARDED_STATES * GUARDED_STATES;
-    size = usable_of(align, size);
     if (!kolk_memory_commit_((void *)(end - pages), pages)) {
         kolk_store_(&slot->state, state + IS_FREE, KOLK_RELEASE_);
         return NULL;
@@ -146,6 +145,14 @@ void *kolk_guarded_alloc_(kolk_guarded_ *guarded, size_t align, size_t size, con
     return (void *)(end - size);
 }
 
+void *kolk_guarded_alloc_(kolk_guarded_ *guarded, size_t align, size_t size, const void *site) {
+    size_t pages = guarded_pages_of(align, size);
+    if (!pages || !kolk_budget_take_all_(guarded->budget, pages)) return NULL;
+    void *block = fill_guarded_slot(guarded, usable_of(align, size), pages, site);
+    if (!block) kolk_budget_give_(guarded->budget, pages);
+    return block;
+}
+
 /* The slot of a live block; NULL: this is not the start of a live block. */
 static kolk_guarded_slot_ *live_slot(const kolk_guarded_ *guarded, const void *block, uint64_t *state) {
     if (!kolk_guarded_has_(guarded, block)) return NULL;
@@ -155,17 +162,18 @@ static kolk_guarded_slot_ *live_slot(const kolk_guarded_ *guarded, const void *b
     return found ? slot : NULL;
 }
 
-size_t kolk_guarded_free_(kolk_guarded_ *guarded, const void *block, const void *site) {
+bool kolk_guarded_free_(kolk_guarded_ *guarded, const void *block, const void *site) {
     uint64_t state;
     kolk_guarded_slot_ *slot = live_slot(guarded, block, &state);
-    if (!slot || !change_state(slot, state, IS_BUSY)) return 0;
-    size_t pages = kolk_guarded_pages_(1, slot->size);
+    if (!slot || !change_state(slot, state, IS_BUSY)) return false;
+    size_t pages = guarded_pages_of(1, slot->size);
     uintptr_t end = slot->start + slot->size;
     kolk_store_(&slot->free_site, (uintptr_t)site, KOLK_RELAXED_);
     kolk_memory_decommit_((void *)(end - pages), pages);
     uint64_t number = kolk_fetch_add_(&guarded->frees, 1, KOLK_RELAXED_) + 1;
     kolk_store_(&slot->state, number * GUARDED_STATES + IS_FREE, KOLK_RELEASE_); /* partner: change_state */
-    return pages;
+    kolk_budget_give_(guarded->budget, pages);
+    return true;
 }
 
 /* ---- Questions --------------------------------------------------------------------------------------------------- */
@@ -192,7 +200,7 @@ uint32_t kolk_guarded_count_(const kolk_guarded_ *guarded, uint64_t *bytes) {
     *bytes = 0;
     for (uint32_t n = 0; guarded->slots && n < KOLK_GUARDED_SLOTS_; n++) {
         if (!is_alive_slot(guarded, n)) continue;
-        *bytes += kolk_guarded_pages_(1, kolk_load_(&guarded->slots[n].size, KOLK_RELAXED_));
+        *bytes += guarded_pages_of(1, kolk_load_(&guarded->slots[n].size, KOLK_RELAXED_));
         count++;
     }
     return count;

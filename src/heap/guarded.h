@@ -6,9 +6,9 @@
 #ifndef KOLK_SRC_HEAP_GUARDED_H
 #define KOLK_SRC_HEAP_GUARDED_H
 
-#include <stdbool.h>
+#include "../core/budget.h"
+
 #include <stddef.h>
-#include <stdint.h>
 
 #define KOLK_GUARDED_SLOTS_   320u
 #define KOLK_GUARDED_ALIVE_   256u             /* the most live blocks; the slots freed last wait for reuse */
@@ -29,24 +29,22 @@ typedef struct kolk_guarded_ {
     uintptr_t first; /* address of the first slot, which begins with its inaccessible page */
     uint64_t frees;
     uint32_t peak;
+    kolk_budget *budget; /* for the pages of the live blocks; NULL: no limit */
 } kolk_guarded_;
 
 /* Makes the slots. False: there is no memory, and there are no slots. */
-bool kolk_guarded_begin_(kolk_guarded_ *guarded);
+bool kolk_guarded_begin_(kolk_guarded_ *guarded, kolk_budget *budget);
 
 /* Releases all blocks, and sets the struct to all zero. No other thread may be using it. */
 void kolk_guarded_end_(kolk_guarded_ *guarded);
 
-/* The size in bytes of the pages for a block of this size and alignment; 0: no guarded block can have these. */
-size_t kolk_guarded_pages_(size_t align, size_t size);
-
-/* Returns a block of at least `size` bytes, which read as 0, aligned to `align` and to 16. NULL: all slots are in use,
- * or there is no memory. kolk_guarded_pages_ must not be 0 for these arguments. */
+/* Returns a block of at least `size` bytes, which read as 0, aligned to `align` and to 16. NULL: that is too much for a
+ * guarded block, all slots are in use, there is no memory, or too little is left of the budget. */
 void *kolk_guarded_alloc_(kolk_guarded_ *guarded, size_t align, size_t size, const void *site);
 
-/* Frees a block and returns the bytes of its pages; 0: this is not the start of a live block, and nothing has changed.
- * If several threads free one block, only one of them gets the bytes. */
-size_t kolk_guarded_free_(kolk_guarded_ *guarded, const void *block, const void *site);
+/* False: this is not the start of a live block, and nothing has changed. If several threads free one block, only one of
+ * them gets true. */
+bool kolk_guarded_free_(kolk_guarded_ *guarded, const void *block, const void *site);
 
 /* Is this address in a slot, or on a page between them? */
 bool kolk_guarded_has_(const kolk_guarded_ *guarded, const void *pointer);

@@ -17,11 +17,10 @@
  *     heap_trim.c  heap_rest.c           return of memory to the system
  *     heap_thread.c                      threads and their magazines
  *     heap_list.c                        the heaps of the process, and which of them a thread uses
- *     heap_class.c  heap_sizes.c         the stores of the classes, and their sizes
+ *     heap_class.c  heap_sizes.h         the stores of the classes, and their sizes
  *     heap_root.c                        limits, parents, functions to be called at the end
- *     heap_watched.c                     the first blocks of malloc's heap, whose surroundings are verified
  *     heap_guarded.c  guarded.c          some blocks lie between inaccessible pages
- *     heap_large.c  large.c  large_table.c   blocks that are larger than all classes
+ *     large.c  large_table.c             blocks that are larger than all classes
  *     spare.c                            the pages of freed large blocks
  *     fixed.c  heap_bare.c               heaps on the caller's memory; the functions of freestanding builds
  *     nursery.c  leaves.c                the first blocks of each heap
@@ -44,6 +43,7 @@
 
 #include "../base/assert.h"
 #include "../core/budget.h"
+#include "../core/fail.h"
 #include "../core/probes.h"
 #include "../core/tools.h"
 
@@ -55,16 +55,13 @@
 
 /* ---- One try ----------------------------------------------------------------------------------------------------- */
 
-/* Does the nursery serve this size and alignment, as long as the class has not been made? */
-static bool is_for_nursery(const kolk_heap *heap, size_t align, size_t size) {
-    return align <= KOLK_LEAF_ && size <= KOLK_NURSERY_LARGEST_ && kolk_own_class_(size) < heap->root->nursery.classes;
-}
-
 /* A class takes memory before it has its first block, and its first blocks are many. If a limit leaves fewer bytes than
  * these, a class does not pay off, and the nursery goes on. If the limit is too low for the nursery, or the size too
  * large, a class pays off for one block. */
 static bool pays_off(const kolk_heap *heap, size_t align, size_t size) {
-    bool goes_on = is_for_nursery(heap, align, size) && kolk_load_(&heap->root->nursery.newest, KOLK_RELAXED_);
+    const kolk_nursery_ *nursery = &heap->root->nursery;
+    bool goes_on = align <= KOLK_LEAF_ && size <= KOLK_NURSERY_LARGEST_ && kolk_own_class_(size) < nursery->classes &&
+                   kolk_load_(&nursery->newest, KOLK_RELAXED_);
     return kolk_budget_left_(heap->root->budget) >= (goes_on ? LEAST_FOR_CLASS : size);
 }
 
@@ -88,7 +85,7 @@ static void *alloc_in_class(kolk_heap *heap, uint32_t n, size_t align, size_t si
 
 /* Allocates from this class or the nursery, or if there is no such class, pages of the block's own. */
 static void *alloc_of_size(kolk_heap *heap, uint32_t n, size_t align, size_t size, const void *site) {
-    if (n >= heap->n_classes) return kolk_heap_alloc_large_(heap->inside, align, size);
+    if (n >= heap->n_classes) return kolk_large_alloc_(&heap->inside->large, align, size);
     void *block = alloc_in_class(heap, n, align, size, site);
     return block ? block : kolk_nursery_alloc_(&heap->root->nursery, align, size, true);
 }
@@ -96,7 +93,7 @@ static void *alloc_of_size(kolk_heap *heap, uint32_t n, size_t align, size_t siz
 /* What this takes of a limit. */
 static size_t bytes_of_size(const kolk_heap *heap, uint32_t n, size_t align, size_t size) {
     if (n < heap->n_classes) return heap->inside->sizes[n];
-    return size > PTRDIFF_MAX ? 0 : kolk_large_bytes_(&heap->inside->large, NULL, align, size);
+    return kolk_large_bytes_(&heap->inside->large, NULL, align, size);
 }
 
 /* Tries this class, and then larger ones that have the alignment. If the limit refuses the class, free memory of other
@@ -132,12 +129,6 @@ static void *alloc_grown(kolk_heap *heap, size_t align, size_t size, const void 
 
 KOLK_ALWAYS_INLINE_ static void *alloc_young(kolk_heap *heap, size_t align, size_t size) {
     return has_class(heap, size) ? NULL : kolk_nursery_alloc_(&heap->root->nursery, align, size, false);
-}
-
-/* One try, from all that the heap has. */
-static void *try_alloc(kolk_heap *heap, size_t align, size_t size, const void *site) {
-    void *block = alloc_young(heap, align, size);
-    return block ? block : alloc_grown(heap, align, size, site);
 }
 
 /* ---- Without room ------------------------------------------------------------------------------------------------ */
@@ -177,7 +168,7 @@ bool kolk_heap_make_room_(kolk_heap *heap, size_t size, uint32_t *ways) {
             if (inside && kolk_heap_reclaim_after_fork_(inside)) return true;
             break;
         case 1:
-            if (inside && kolk_heap_release_spares_(inside)) return true;
+            if (inside && kolk_spares_expire_(&inside->large.spares, INT64_MAX)) return true; /* the system gave none */
             break;
         case 2:
             if (trims_nursery(heap->root, size)) return true;
@@ -195,7 +186,10 @@ bool kolk_heap_make_room_(kolk_heap *heap, size_t size, uint32_t *ways) {
 static KOLK_NOINLINE_ void *alloc_with_room(kolk_heap *heap, size_t align, size_t size, const void *site) {
     void *block = alloc_grown(heap, align, size, site);
     uint32_t ways = 0;
-    while (!block && kolk_heap_make_room_(heap, size, &ways)) block = try_alloc(heap, align, size, site);
+    while (!block && kolk_heap_make_room_(heap, size, &ways)) {
+        block = alloc_young(heap, align, size);
+        if (!block) block = alloc_grown(heap, align, size, site);
+    }
     if (block) return block;
     kolk_fetch_add_(&heap->root->failed, 1, KOLK_RELAXED_);
     PROBE2(full, kolk_probe_name_(heap->root->name), heap->root->own.limit);
@@ -207,6 +201,42 @@ KOLK_NOINLINE_ void *kolk_heap_alloc_slow_(kolk_heap *heap, size_t align, size_t
     if (!heap->root) return heap->fixed ? kolk_fixed_alloc_(heap, align, size) : NULL;
     void *block = alloc_young(heap, align, size);
     return block ? block : alloc_with_room(heap, align, size, site);
+}
+
+/* ---- The first blocks of malloc's heap, which are watched -------------------------------------------------------- */
+
+static void report_young_damage(const kolk_heap *heap, const kolk_damage_ *damage, const void *site) {
+    kolk_failure failure = {.rule = damage->rule,
+                            .pool = heap->root->name ? heap->root->name : "",
+                            .object = damage->block,
+                            .slot = UINT32_MAX,
+                            .site = site};
+    const char *what = damage->rule == KOLK_OVERFLOW    ? "overflow of"
+                       : damage->rule == KOLK_UNDERFLOW ? "underflow of"
+                                                        : "write after free to";
+    if (damage->size == UINT64_MAX)
+        kolk_fail_(failure, "%s a block", what);
+    else
+        kolk_fail_(failure, "%s a block of %u bytes", what, damage->size);
+}
+
+void *kolk_heap_alloc_watched_(kolk_heap *heap, size_t size, const void *site) {
+    kolk_nursery_ *nursery = &heap->root->nursery;
+    kolk_damage_ damage = {KOLK_OK, NULL, 0};
+    kolk_nursery_count_watched_(nursery, size);
+    void *block = kolk_nursery_alloc_watched_(nursery, size, &damage);
+    if (damage.rule != KOLK_OK) report_young_damage(heap, &damage, site);
+    if (block || size <= KOLK_WATCHED_LARGEST_) return block;
+    kolk_heap_inside_ *inside = kolk_heap_grow_(heap);
+    return inside ? kolk_large_alloc_apart_(&inside->large, size) : NULL;
+}
+
+/* False: it is not a live block of the watched nursery. */
+static bool free_watched(const kolk_heap *heap, const void *block, const void *site) {
+    kolk_damage_ damage = {KOLK_OK, NULL, 0};
+    bool freed = heap->root && kolk_nursery_free_watched_(&heap->root->nursery, block, &damage);
+    if (damage.rule != KOLK_OK) report_young_damage(heap, &damage, site);
+    return freed;
 }
 
 /* ---- Off the fast path of free ----------------------------------------------------------------------------------- */
@@ -224,19 +254,7 @@ static bool give_and_count(const kolk_heap *heap, kolk_heap_thread_ *thread, con
     return true;
 }
 
-static void free_to_depot(kolk_heap *heap, void *block, const void *site) {
-    if (heap->fixed) {
-        kolk_fixed_free_(heap, block, site);
-        return;
-    }
-    if (kolk_heap_free_watched_(heap, block, site)) return;
-    kolk_slot_store_ *store = kolk_heap_store_of_(heap, block);
-    if (!store) {
-        kolk_heap_inside_ *inside = kolk_heap_grown_(heap);
-        if (!inside || !(kolk_heap_free_guarded_(inside, block, site) || kolk_heap_free_large_(inside, block)))
-            kolk_heap_refuse_(heap, block, "free", site);
-        return;
-    }
+static void free_to_depot(kolk_heap *heap, kolk_slot_store_ *store, void *block, const void *site) {
     kolk_heap_thread_ *thread = kolk_heap_thread_of_(heap);
     if (!thread) {
         kolk_store_free_(store, NULL, block, site);
@@ -249,6 +267,24 @@ static void free_to_depot(kolk_heap *heap, void *block, const void *site) {
     if (heap->inside->sample) kolk_heap_count_free_(heap->inside, thread, store, magazine, before);
 }
 
+/* Frees a block that is not one of the nursery's. An address lies in one of these places at most, so the order does not
+ * matter, except that only the table of large blocks, which comes last, is searched. False: it is not a live block;
+ * what belongs to a fixed heap or a class is reported there. */
+static bool free_grown(kolk_heap *heap, void *block, const void *site) {
+    if (heap->fixed) {
+        kolk_fixed_free_(heap, block, site);
+        return true;
+    }
+    kolk_slot_store_ *store = kolk_heap_store_of_(heap, block);
+    if (store) {
+        free_to_depot(heap, store, block, site);
+        return true;
+    }
+    kolk_heap_inside_ *inside = kolk_heap_grown_(heap);
+    return free_watched(heap, block, site) ||
+           (inside && (kolk_guarded_free_(&inside->guarded, block, site) || kolk_large_free_(&inside->large, block)));
+}
+
 /* Preserves errno, as POSIX 2024 requires of free, even if the system refuses to take memory back. */
 KOLK_NOINLINE_ void kolk_heap_free_slow_(kolk_heap *heap, void *block, const void *site) {
     if (!block) return;
@@ -256,7 +292,7 @@ KOLK_NOINLINE_ void kolk_heap_free_slow_(kolk_heap *heap, void *block, const voi
     if (inside && inside->sample && give_and_count(heap, kolk_heap_near_(heap), block)) return;
     if (heap->root && kolk_nursery_free_(&heap->root->nursery, block)) return;
     int before = errno;
-    free_to_depot(heap, block, site);
+    if (!free_grown(heap, block, site)) kolk_heap_refuse_(heap, block, "free", site);
     errno = before;
 }
 

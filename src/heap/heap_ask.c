@@ -68,14 +68,11 @@ static void refuse_young(const kolk_heap *heap, kolk_failure failure, const char
         failure.rule = KOLK_INTERIOR_POINTER;
         kolk_fail_(failure, "%s of a pointer into a block, at byte %u of it", verb,
                    (uint64_t)((const unsigned char *)failure.object - block));
-    } else if (strcmp(verb, "free") == 0) {
-        failure.no_debug = false;
-        failure.rule = KOLK_DOUBLE_FREE;
-        kolk_fail_(failure, "double free of a block");
     } else {
+        bool is_free = strcmp(verb, "free") == 0;
         failure.no_debug = false;
-        failure.rule = KOLK_DEAD_OBJECT;
-        kolk_fail_(failure, "%s of a block that is free", verb);
+        failure.rule = is_free ? KOLK_DOUBLE_FREE : KOLK_DEAD_OBJECT;
+        kolk_fail_(failure, "%s of a block%s", is_free ? "double free" : verb, is_free ? "" : " that is free");
     }
 }
 
@@ -146,18 +143,14 @@ static void *first_from(const kolk_heap_inside_ *inside, uint32_t n, uint32_t sl
     return first_guarded(inside, NULL);
 }
 
-/* The first live block of the nursery behind this one (NULL: the first of all), or else the first of the others. */
-static void *first_young(const kolk_heap *heap, const void *block) {
-    const kolk_heap_inside_ *inside = kolk_heap_grown_(heap);
-    void *next = kolk_nursery_next_(&heap->root->nursery, block);
-    return next || !inside ? next : first_from(inside, 0, 0);
-}
-
 KOLK_NOINLINE_ void *kolk_heap_next(const kolk_heap *heap, const void *block) {
     if (heap->fixed) return kolk_fixed_next_(heap, block, SITE);
     const kolk_heap_inside_ *inside = kolk_heap_grown_(heap);
     if (!heap->root) return NULL;
-    if (!block || kolk_leaf_of_(block)) return first_young(heap, block); /* its leaf may be another nursery's by now */
+    if (!block || kolk_leaf_of_(block)) { /* its leaf may be another nursery's by now */
+        void *next = kolk_nursery_next_(&heap->root->nursery, block);
+        return next || !inside ? next : first_from(inside, 0, 0);
+    }
     if (!inside) return NULL;
     const kolk_slot_store_ *store = kolk_heap_store_of_(heap, block);
     if (!store && kolk_guarded_has_(&inside->guarded, block)) return first_guarded(inside, block);
@@ -203,13 +196,6 @@ static bool add_young(const kolk_nursery_counts_ *young, uint32_t n, kolk_heap_c
     return true;
 }
 
-static void stats_of_tray(const kolk_heap_tray_ *tray, const kolk_heap_reader_ *reader, kolk_stats *out) {
-    if (!reader)
-        kolk_store_stats_(&tray->store, "heap", out);
-    else
-        reader->read(reader, tray, out);
-}
-
 static bool stats_of_class(const kolk_heap *heap, uint32_t n, const kolk_nursery_counts_ *young,
                            const kolk_heap_reader_ *reader, kolk_heap_class_stats *out) {
     const kolk_heap_inside_ *inside = inside_for_stats(heap);
@@ -218,7 +204,8 @@ static bool stats_of_class(const kolk_heap *heap, uint32_t n, const kolk_nursery
     if (inside && n < heap->n_classes) {
         const kolk_heap_tray_ *tray = &inside->trays[n];
         found = kolk_load_(&tray->is_made, KOLK_ACQUIRE_);
-        if (found) stats_of_tray(tray, reader, &out->stats);
+        if (found && reader) reader->read(reader, tray, &out->stats);
+        if (found && !reader) kolk_store_stats_(&tray->store, "heap", &out->stats);
         const char *name = kolk_raw_load_(&tray->name, KOLK_RELAXED_);
         out->stats.name = name ? name : "";
         out->stats.object_size = tray->size;
@@ -332,21 +319,15 @@ static bool are_tables_valid(const kolk_heap *heap) {
     return true;
 }
 
-/* The bytes that the heap's children have taken of its budget. */
-static uint64_t bytes_of_children(const kolk_heap_root_ *root) {
-    uint64_t bytes = 0;
-    for (const kolk_heap_root_ *child = root->child; child; child = child->older)
-        bytes += kolk_heap_taken_bytes_(child);
-    return bytes;
-}
-
 bool kolk_heap_is_valid(const kolk_heap *heap) {
     const kolk_heap_inside_ *inside = heap->inside;
     kolk_heap_root_ *root = heap->root;
     if (heap->fixed) return kolk_fixed_is_valid_(heap);
     if (!root) return heap->id == 0 && heap->n_classes == 0 && !inside;
     if (root->inside != inside || !kolk_nursery_is_valid_(&root->nursery)) return false; /* I6 */
-    uint64_t taken = (uint64_t)root->nursery.leaves * KOLK_LEAF_ + bytes_of_children(root);
+    uint64_t taken = (uint64_t)root->nursery.leaves * KOLK_LEAF_;
+    for (const kolk_heap_root_ *child = root->child; child; child = child->older)
+        taken += kolk_budget_used(&child->own);
     if (inside) {
         for (uint32_t n = 0; n < heap->n_classes; n++)
             if (!is_class_valid(heap, n, &taken)) return false;
@@ -355,7 +336,7 @@ bool kolk_heap_is_valid(const kolk_heap *heap) {
         kolk_guarded_count_(&inside->guarded, &guarded_bytes);
         taken += kolk_large_usable_(&inside->large) + guarded_bytes;
     }
-    if (root->budget && taken != kolk_heap_taken_bytes_(root)) return false; /* I4 */
+    if (root->budget && taken != kolk_budget_used(&root->own)) return false; /* I4 */
     return !inside || (kolk_large_is_valid_(&inside->large)                  /* I3 */
                        && kolk_guarded_is_valid_(&inside->guarded));         /* I5 */
 }

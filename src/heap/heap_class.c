@@ -29,12 +29,6 @@ static uint32_t class_alignment(uint32_t size) {
     return align < KOLK_MAX_ALIGN_ ? align : KOLK_MAX_ALIGN_;
 }
 
-static void set_class_name(kolk_heap_tray_ *tray, const kolk_heap_inside_ *inside) {
-    if (tray->name || !inside->root->name) return;
-    int length = snprintf(tray->own_name, sizeof tray->own_name, "%s/%u", inside->root->name, tray->size);
-    tray->name = length < (int)sizeof tray->own_name ? tray->own_name : inside->root->name;
-}
-
 /* Each atomic operation moves the slots of one word, and a word has no more slots than a magazine has room for. That is
  * why small blocks have room for 64 slots. A class with a max_capacity has a small cache, so that its magazines hold
  * back few slots from other threads. A class with few blocks has no cache. */
@@ -53,7 +47,10 @@ static void set_tray(kolk_heap_inside_ *inside, uint32_t n, const kolk_heap_clas
     tray->when_full = class_->when_full;
     tray->name = kolk_name_kept_(class_->name);
     tray->cache = cache_of_class(tray);
-    set_class_name(tray, inside);
+    const char *name = inside->root->name;
+    if (tray->name || !name) return;
+    int length = snprintf(tray->own_name, sizeof tray->own_name, "%s/%u", name, tray->size);
+    tray->name = length < (int)sizeof tray->own_name ? tray->own_name : name;
 }
 
 static void fill_own_tables(kolk_heap *tables) {

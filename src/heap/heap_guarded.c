@@ -12,16 +12,11 @@
 
 #if KOLK_HOSTED
 
-#include "../core/budget.h"
 #include "../core/fail.h"
 #include "../base/hash.h"
 #include "../os/clock.h"
 
 #include <string.h>
-
-void kolk_heap_begin_guarded_(kolk_heap_inside_ *inside, uint32_t sample) {
-    if (sample && kolk_guarded_begin_(&inside->guarded)) inside->sample = sample;
-}
 
 /* Draws the number of allocs from one guarded block to the next: 1 to 2 N - 1. */
 static int64_t draw_distance(const kolk_heap_inside_ *inside, kolk_heap_thread_ *thread) {
@@ -38,19 +33,11 @@ static bool is_turn_of(const kolk_heap_inside_ *inside, kolk_heap_thread_ *threa
     return thread->is_turn;
 }
 
-static void *take_guarded(kolk_heap_inside_ *inside, size_t align, size_t size, const void *site) {
-    size_t pages = kolk_guarded_pages_(align, size);
-    if (!pages || kolk_budget_take_(inside->root->budget, pages, pages) == 0) return NULL;
-    void *block = kolk_guarded_alloc_(&inside->guarded, align, size, site);
-    if (!block) kolk_budget_give_(inside->root->budget, pages);
-    return block;
-}
-
 void *kolk_heap_sample_(kolk_heap *heap, size_t align, size_t size, const void *site) {
     kolk_heap_inside_ *inside = heap->inside;
     kolk_heap_thread_ *thread = inside->sample ? kolk_heap_thread_of_(heap) : NULL;
     if (!thread || !is_turn_of(inside, thread)) return NULL;
-    void *block = take_guarded(inside, align, size, site);
+    void *block = kolk_guarded_alloc_(&inside->guarded, align, size, site);
     int64_t distance = draw_distance(inside, thread) - 1;
     thread->until = block ? thread->until + distance : distance;
     thread->is_turn = false;
@@ -64,12 +51,6 @@ void kolk_heap_count_free_(const kolk_heap_inside_ *inside, kolk_heap_thread_ *t
     if (!is_turn_of(inside, thread)) return;
     thread->until += now;
     kolk_store_flush_(store, magazine);
-}
-
-bool kolk_heap_free_guarded_(kolk_heap_inside_ *inside, const void *block, const void *site) {
-    size_t pages = kolk_guarded_free_(&inside->guarded, block, site);
-    kolk_budget_give_(inside->root->budget, pages);
-    return pages;
 }
 
 bool kolk_heap_refuse_guarded_(const kolk_heap_inside_ *inside, kolk_failure failure, const char *verb) {

@@ -256,42 +256,7 @@ void kolk_heap_refuse_(const kolk_heap *heap, const void *block, const char *ver
 /* Usable bytes of a live block; 0: it is not a live block. */
 size_t kolk_heap_size_of_(const kolk_heap *heap, const void *block);
 
-/* ---- heap_large.c ------------------------------------------------------------------------------------------------ */
-
-/* NULL: there is no memory, or the limit is reached. */
-void *kolk_heap_alloc_large_(kolk_heap_inside_ *inside, size_t align, size_t size);
-
-/* False: it is not a large block. */
-bool kolk_heap_free_large_(kolk_heap_inside_ *inside, void *block);
-
-void kolk_heap_clear_large_(kolk_heap_inside_ *inside);
-
-/* Releases the spare pages, after the system has refused memory. True: there were some, so another try may succeed. */
-static inline bool kolk_heap_release_spares_(kolk_heap_inside_ *inside) {
-    return kolk_spares_expire_(&inside->large.spares, INT64_MAX) != 0;
-}
-
-/* Resizes a large block of `before` bytes, which may move. NULL: the block is unchanged. */
-void *kolk_heap_resize_large_(kolk_heap_inside_ *inside, void *block, size_t before, size_t size);
-
-/* ---- heap_watched.c ---------------------------------------------------------------------------------------------- */
-
-/* Is this block one of the first of its size in malloc's heap, which are watched? */
-static inline bool kolk_heap_watches_(const kolk_heap *heap, size_t size) {
-    return size <= KOLK_HEAP_LARGEST && heap->root && kolk_nursery_watches_(&heap->root->nursery, size);
-}
-
-/* Returns such a block, and reports damage to others. A block that is too large for the nursery lies between two pages
- * that nobody may touch, and its own pages are inaccessible after its free. NULL: there is no memory for it. */
-void *kolk_heap_alloc_watched_(kolk_heap *heap, size_t size, const void *site);
-
-/* False: it is not a live block of the watched nursery. */
-bool kolk_heap_free_watched_(const kolk_heap *heap, const void *block, const void *site);
-
 /* ---- heap_guarded.c ---------------------------------------------------------------------------------------------- */
-
-/* From now on, about one alloc in `sample` gets a guarded block. None does if `sample` is 0 or there is no memory. */
-void kolk_heap_begin_guarded_(kolk_heap_inside_ *inside, uint32_t sample);
 
 /* Returns a guarded block, if it is the calling thread's turn. NULL: the thread gets an ordinary block. */
 void *kolk_heap_sample_(kolk_heap *heap, size_t align, size_t size, const void *site);
@@ -304,9 +269,6 @@ static inline void kolk_heap_count_alloc_(kolk_heap_thread_ *thread, uint32_t be
 /* Counts a free in a heap that samples. The magazine had `before` slots. */
 void kolk_heap_count_free_(const kolk_heap_inside_ *inside, kolk_heap_thread_ *thread, kolk_slot_store_ *store,
                            kolk_magazine_ *magazine, uint32_t before);
-
-/* False: it is not a live guarded block. */
-bool kolk_heap_free_guarded_(kolk_heap_inside_ *inside, const void *block, const void *site);
 
 /* Reports what is wrong with failure.object. False: it does not point into the last block of a guarded slot. */
 bool kolk_heap_refuse_guarded_(const kolk_heap_inside_ *inside, kolk_failure failure, const char *verb);
@@ -349,6 +311,15 @@ void *kolk_heap_alloc_at_(kolk_heap *heap, size_t size, const void *site);
 void *kolk_heap_realloc_at_(kolk_heap *heap, void *block, size_t size, const void *site);
 void kolk_heap_free_at_(kolk_heap *heap, void *block, const void *site);
 
+/* Is this block one of the first of its size in malloc's heap, which are watched? */
+static inline bool kolk_heap_watches_(const kolk_heap *heap, size_t size) {
+    return size <= KOLK_HEAP_LARGEST && heap->root && kolk_nursery_watches_(&heap->root->nursery, size);
+}
+
+/* Returns such a block, and reports damage to others. A block that is too large for the nursery lies between two pages
+ * that nobody may touch, and its own pages are inaccessible after its free. NULL: there is no memory for it. */
+void *kolk_heap_alloc_watched_(kolk_heap *heap, size_t size, const void *site);
+
 #define KOLK_HEAP_SPARSE_ 16384u /* in blocks from this size on, it is worth avoiding writes to pages that read as 0 */
 
 /* Makes a newly allocated block read as 0, and returns the block, which may be NULL. The second function is for blocks
@@ -371,9 +342,6 @@ const kolk_heap_root_ *kolk_heap_next_root_(const kolk_heap_root_ *root);
 
 /* Takes the newest function of kolk_heap_on_end; false: there is none. */
 bool kolk_heap_take_end_(kolk_heap_root_ *root, kolk_heap_end_record_ *out);
-
-/* The bytes that the heap and its children have taken of its budget. */
-uint64_t kolk_heap_taken_bytes_(const kolk_heap_root_ *root);
 
 /* Returns the memory of the root and its nursery, and what the heap has taken of its parents' limits. */
 void kolk_heap_end_root_(kolk_heap_root_ *root);

@@ -130,13 +130,18 @@ static far_heaps *widen_far(far_heaps *old, uint32_t row) {
     return page;
 }
 
+/* The thread's entry of this row; NULL: it has none yet. */
+static kolk_near_heap_ *my_entry(uint32_t row) {
+    far_heaps *page = my_far();
+    if (!page) return row <= KOLK_NEAR_HEAPS_ ? &kolk_near_heaps_[row % KOLK_NEAR_HEAPS_] : NULL;
+    return row < far_rows(page) ? &page->heaps[row] : NULL;
+}
+
 kolk_near_heap_ *kolk_heaps_entry_(uint64_t id) {
     uint32_t row = row_of(id);
     KOLK_ASSERT_(row > 0);
-    far_heaps *page = my_far();
-    if (!page && row <= KOLK_NEAR_HEAPS_) return &kolk_near_heaps_[row % KOLK_NEAR_HEAPS_];
-    if (!page || row >= far_rows(page)) page = widen_far(page, row);
-    return page ? &page->heaps[row] : NULL;
+    kolk_near_heap_ *entry = my_entry(row);
+    return entry || !widen_far(my_far(), row) ? entry : my_entry(row);
 }
 
 /* ---- All heaps --------------------------------------------------------------------------------------------------- */
@@ -242,21 +247,14 @@ void kolk_heaps_remove_(uint64_t id) {
     if (key) kolk_key_drop_(key - 1);
 }
 
-/* The calling thread's record in a heap; NULL if it has none. */
-static kolk_heap_thread_ *my_record(uint64_t id) {
-    uint32_t row = row_of(id);
-    const far_heaps *page = my_far();
-    if (page && row >= far_rows(page)) return NULL;
-    const kolk_near_heap_ *entry = page ? &page->heaps[row] : &kolk_near_heaps_[row % KOLK_NEAR_HEAPS_];
-    return entry->id == id ? entry->thread : NULL;
-}
-
 size_t kolk_heaps_each_(size_t (*visit)(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread)) {
     size_t sum = 0;
     kolk_lock_word_(&all_heaps.lock);
     for (uint32_t row = 1; row < all_heaps.used; row++) {
         const heap_row *its = &all_heaps.rows[row];
-        if (its->inside) sum += visit((kolk_heap_inside_ *)its->inside, my_record(its->id));
+        const kolk_near_heap_ *entry = my_entry(row);
+        kolk_heap_thread_ *thread = entry && entry->id == its->id ? entry->thread : NULL;
+        if (its->inside) sum += visit((kolk_heap_inside_ *)its->inside, thread);
     }
     kolk_unlock_word_(&all_heaps.lock);
     return sum;

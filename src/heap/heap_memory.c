@@ -78,14 +78,6 @@ static kolk_status reserve_space(kolk_heap *heap, kolk_heap_inside_ *inside) {
     return KOLK_NO_MEMORY;
 }
 
-/* A program goes on where there are too few addresses for malloc's classes: with the nursery, whatever the settings
- * are, and with large blocks. */
-static kolk_status go_on_without_space(kolk_heap *heap, kolk_heap_inside_ *inside) {
-    inside->space_size = 0;
-    heap->root->nursery.classes = KOLK_NURSERY_CLASSES_;
-    return KOLK_OK;
-}
-
 static void end_inside(kolk_heap_inside_ *inside) {
     kolk_guarded_end_(&inside->guarded);
     if (inside->space) kolk_memory_release_(inside->space, inside->space_size);
@@ -102,11 +94,18 @@ static kolk_status fill_inside(kolk_heap *heap, kolk_heap_inside_ *inside, const
         heap->n_classes = 0;
     } else if (status == KOLK_OK) {
         status = reserve_space(heap, inside);
-        if (status == KOLK_NO_MEMORY && heap->root->serves_malloc) status = go_on_without_space(heap, inside);
+    }
+    if (status == KOLK_NO_MEMORY && heap->root->serves_malloc) {
+        /* Without addresses for malloc's classes, the program goes on with the nursery, whatever the settings are, and
+         * with large blocks. */
+        inside->space_size = 0;
+        heap->root->nursery.classes = KOLK_NURSERY_CLASSES_;
+        status = KOLK_OK;
     }
     if (status != KOLK_OK) return status;
     inside->n_classes = heap->n_classes;
-    if (!inside->large.from_malloc) kolk_heap_begin_guarded_(inside, settings->sample);
+    bool samples = settings->sample && !inside->large.from_malloc;
+    if (samples && kolk_guarded_begin_(&inside->guarded, heap->root->budget)) inside->sample = settings->sample;
     inside->thread_size = kolk_heap_thread_size_(heap, inside);
     if (!kolk_heap_list_(heap, inside)) return KOLK_NO_MEMORY;
     inside->id = heap->id;
@@ -119,7 +118,8 @@ static kolk_status make_classes(kolk_heap *heap, const kolk_heap_desc *desc, con
     if (!inside) return KOLK_NO_MEMORY;
     inside->root = heap->root;
     inside->forks = kolk_forks_();
-    inside->swept = (uint64_t)kolk_now_ns_();  /* the first sweep comes a second later */
+    inside->swept = (uint64_t)kolk_now_ns_(); /* the first sweep comes a second later */
+    inside->large.budget = heap->root->budget;
     inside->large.keeps = !heap->root->budget; /* spare pages would count towards the limit */
     kolk_status status = fill_inside(heap, inside, desc, settings);
     if (status != KOLK_OK) {
@@ -160,14 +160,11 @@ static bool watches(const kolk_settings_ *settings, bool is_young) {
     return is_young || (settings->sample > 1 && !settings->flags && !lists_sizes(true));
 }
 
-static bool is_heap(const kolk_heap *heap) {
-    return heap->root && kolk_is_home_(heap, heap->number, NULL, NULL);
-}
-
 /* Fills in a zeroed heap. On failure, the heap holds no memory. */
 static kolk_status make_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool serves_malloc) {
-    if (desc->parent && !is_heap(desc->parent)) return KOLK_BAD_PARENT;
-    if (desc->parent && desc->budget) return KOLK_BAD_BUDGET;
+    const kolk_heap *parent = desc->parent;
+    if (parent && !(parent->root && kolk_is_home_(parent, parent->number, NULL, NULL))) return KOLK_BAD_PARENT;
+    if (parent && desc->budget) return KOLK_BAD_BUDGET;
     if (desc->n_classes && !desc->classes) return KOLK_BAD_CLASSES;
     kolk_settings_ settings = kolk_settings_of_(desc->name, desc->debug, true); /* first, as the handler may longjmp */
     if (serves_malloc) settings.flags &= ~(uint32_t)KOLK_DEBUG_BYPASS;
@@ -403,13 +400,9 @@ KOLK_NOINLINE_ void kolk_heap_deinit(kolk_heap *heap) {
 /* Another thread that trims all heaps meanwhile has slots in hand. It leaves stores in debug mode alone; their failure
  * handler may longjmp. */
 static void reset_class(kolk_heap_inside_ *inside, kolk_slot_store_ *store, const void *site) {
-    if (store->debug) {
-        kolk_store_reset_(store, site);
-        return;
-    }
-    kolk_lock_word_(&inside->sweeping);
+    if (!store->debug) kolk_lock_word_(&inside->sweeping);
     kolk_store_reset_(store, site);
-    kolk_unlock_word_(&inside->sweeping);
+    if (!store->debug) kolk_unlock_word_(&inside->sweeping);
 }
 
 KOLK_NOINLINE_ void kolk_heap_reset(kolk_heap *heap) {
@@ -427,8 +420,8 @@ KOLK_NOINLINE_ void kolk_heap_reset(kolk_heap *heap) {
     for (uint32_t n = 0; n < heap->n_classes; n++)
         if (inside->trays[n].is_made) reset_class(inside, &inside->trays[n].store, SITE);
     for (void *block; (block = kolk_guarded_next_(&inside->guarded, NULL));)
-        kolk_heap_free_guarded_(inside, block, SITE);
-    kolk_heap_clear_large_(inside);
+        kolk_guarded_free_(&inside->guarded, block, SITE);
+    kolk_large_clear_(&inside->large);
 }
 
 #endif

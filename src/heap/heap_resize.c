@@ -9,7 +9,7 @@ static void *resize_large(kolk_heap *heap, void *block, size_t before, size_t si
     uint32_t ways = 0;
     do {
         do {
-            void *resized = kolk_heap_resize_large_(heap->inside, block, before, size);
+            void *resized = kolk_large_resize_(&heap->inside->large, block, before, size);
             if (resized) return resized;
         } while (kolk_heap_trim_for_room_(heap, size > before ? size - before : 0));
     } while (kolk_heap_make_room_(heap, size, &ways));

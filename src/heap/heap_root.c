@@ -12,15 +12,6 @@
 
 /* ---- Root -------------------------------------------------------------------------------------------------------- */
 
-static void set_budget(kolk_heap_root_ *root, uint64_t limit, kolk_budget *outer) {
-    root->own = (kolk_budget){.limit = limit, .parent = outer};
-    root->budget = limit || outer ? &root->own : NULL;
-}
-
-uint64_t kolk_heap_taken_bytes_(const kolk_heap_root_ *root) {
-    return kolk_budget_used(&root->own);
-}
-
 /* A fork may interrupt another thread between any two of these stores, and those of the next function. In this order,
  * the child's list lacks a complete heap at worst, and never has one that is incomplete. */
 static void join_parent(kolk_heap_root_ *root, kolk_heap_root_ *parent) {
@@ -57,7 +48,8 @@ kolk_heap_root_ *kolk_heap_make_root_(kolk_heap *heap, const kolk_heap_desc *des
     root->debug = kolk_name_kept_(desc->debug); /* classes are made later */
     root->on_full = desc->on_full;
     root->context = desc->context;
-    set_budget(root, desc->limit, parent ? parent->budget : desc->budget);
+    root->own = (kolk_budget){.limit = desc->limit, .parent = parent ? parent->budget : desc->budget};
+    root->budget = root->own.limit || root->own.parent ? &root->own : NULL;
     kolk_nursery_begin_(&root->nursery, root->budget);
     if (parent) join_parent(root, parent);
     kolk_store_(&kolk_leaf_record_(leaf)->next, root->nursery.owner, KOLK_RELEASE_); /* partner: is_root */
@@ -68,7 +60,7 @@ kolk_heap_root_ *kolk_heap_make_root_(kolk_heap *heap, const kolk_heap_desc *des
 void kolk_heap_end_root_(kolk_heap_root_ *root) {
     kolk_heap_leave_parent_(root);
     kolk_nursery_end_(&root->nursery);
-    kolk_budget_give_(root->own.parent, kolk_heap_taken_bytes_(root));
+    kolk_budget_give_(root->own.parent, kolk_budget_used(&root->own));
     uint32_t leaf = kolk_leaf_of_(root);
     kolk_leaf_ *record = kolk_leaf_record_(leaf);
     kolk_lock_(); /* while trim_nurseries has it, each root that it finds stays one */

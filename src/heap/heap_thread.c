@@ -45,16 +45,19 @@ size_t kolk_heap_thread_size_(const kolk_heap *heap, const kolk_heap_inside_ *in
     return size;
 }
 
-static kolk_heap_thread_ *make_thread(const kolk_heap_inside_ *inside) {
+/* Makes a new record, and adds it to the list of keepers. Call this and the next three functions under the keepers'
+ * lock. */
+static kolk_heap_thread_ *add_thread(kolk_heap_inside_ *inside) {
     kolk_heap_thread_ *thread = (kolk_heap_thread_ *)kolk_memory_take_(inside->thread_size, inside->thread_size);
     if (!thread) return NULL;
     thread->unused = (uintptr_t)thread + size_of_record();
     for (uint32_t c = 0; c <= KOLK_HEAP_CLASSES; c++) thread->magazines[c] = &kolk_no_magazine_;
+    kolk_keepers_list_(&inside->keepers, &thread->keeper);
+    inside->records++;
     return thread;
 }
 
-/* Adds a record that no thread has any longer to the free ones. Call this and the next two functions under the keepers'
- * lock. */
+/* Adds a record that no thread has any longer to the free ones. */
 static void free_thread(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread) {
     kolk_keeper_release_(&thread->keeper);
     thread->next_free = inside->free_threads;
@@ -94,15 +97,6 @@ bool kolk_heap_reclaim_after_fork_(kolk_heap_inside_ *inside) {
     kolk_unlock_word_(&inside->keepers.lock);
     kolk_store_(&inside->forks, forks, KOLK_RELEASE_); /* partner: above */
     return true;
-}
-
-/* Makes a new record, and adds it to the list of keepers. */
-static kolk_heap_thread_ *add_thread(kolk_heap_inside_ *inside) {
-    kolk_heap_thread_ *thread = make_thread(inside);
-    if (!thread) return NULL;
-    kolk_keepers_list_(&inside->keepers, &thread->keeper);
-    inside->records++;
-    return thread;
 }
 
 static kolk_heap_thread_ *take_thread(kolk_heap_inside_ *inside) {

@@ -1,6 +1,6 @@
 /* large.c: blocks with pages of their own, or from malloc.
  *
- * A block is mapped first and then entered into the table (large_table.h), and it leaves the table before it is
+ * A block is mapped first and then entered into the table (large_table.c), and it leaves the table before it is
  * unmapped. So two entries never have the same address, even if the system reuses an address immediately. A resize
  * takes the entry out, lets the system move the pages, and enters the block again. `moving` reserves room for it in the
  * table, so that entering it cannot fail. (In a fork's child, the room that a lost thread had reserved stays reserved
@@ -22,7 +22,7 @@
 #include "../base/atomics.h"
 #include "../core/block.h"
 #include "../os/memory.h"
-#include "large_table.h"
+#include "heap_sizes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -117,15 +117,19 @@ static bool take_from_malloc(size_t align, size_t size, kolk_large_block_ *block
     return true;
 }
 
+/* A copy of the block's entry; all zero: there is none. */
+static kolk_large_block_ find_large(const kolk_large_ *large, const void *block) {
+    kolk_large_lock_(large);
+    const kolk_large_block_ *entry = kolk_large_entry_(large, block);
+    kolk_large_block_ found = entry ? *entry : (kolk_large_block_){0};
+    kolk_large_unlock_(large);
+    return found;
+}
+
 size_t kolk_large_bytes_(const kolk_large_ *large, const void *block, size_t align, size_t size) {
+    if (is_too_large(align, size)) return 0;
     if (size == 0) size = 1;
-    bool exact = large->from_malloc && can_malloc(align);
-    if (exact && block) {
-        kolk_large_lock_(large);
-        const kolk_large_block_ *entry = kolk_large_entry_(large, block);
-        exact = !entry || !entry->mapping;
-        kolk_large_unlock_(large);
-    }
+    bool exact = large->from_malloc && can_malloc(align) && !(block && find_large(large, block).mapping);
     return exact ? size : (size_t)round_up(size, kolk_memory_page_());
 }
 
@@ -185,46 +189,57 @@ static void *enter_new(kolk_large_ *large, const kolk_large_block_ *block) {
     return count_large_failure(large);
 }
 
-void *kolk_large_alloc_(kolk_large_ *large, size_t align, size_t size) {
+/* Makes a block whose bytes have been taken of the budget. */
+static void *make_large(kolk_large_ *large, size_t align, size_t bytes) {
     kolk_large_block_ block;
-    KOLK_ASSERT_(align && (align & (align - 1)) == 0);
-    KOLK_ASSERT_(size > 0);
-    if (is_too_large(align, size) || !take_block(large, align, size, &block)) return count_large_failure(large);
-    return enter_new(large, &block);
+    return take_block(large, align, bytes, &block) ? enter_new(large, &block) : count_large_failure(large);
 }
 
-void *kolk_large_alloc_apart_(kolk_large_ *large, size_t size) {
-    kolk_large_block_ block;
-    KOLK_ASSERT_(size > 0 && !large->from_malloc);
-    return take_pages_apart(size, &block) ? enter_new(large, &block) : NULL;
-}
-
-void kolk_large_zero_(const kolk_large_ *large, void *block, size_t size) {
-    kolk_large_lock_(large);
-    const kolk_large_block_ *entry = kolk_large_entry_(large, block);
-    kolk_large_block_ found = entry ? *entry : (kolk_large_block_){0};
-    kolk_large_unlock_(large);
-    if (!found.mapping) memset(block, 0, size);
-    if (found.mapping && found.is_used && kolk_memory_discard_(block, found.size, false) == 0) memset(block, 0, size);
-}
-
-bool kolk_large_free_(kolk_large_ *large, void *block) {
+/* Ends a block, and returns its usable bytes, which the budget has not got back yet. */
+static size_t end_large(kolk_large_ *large, void *block) {
     kolk_large_lock_(large);
     kolk_large_block_ *entry = kolk_large_entry_(large, block);
     kolk_large_block_ found = entry ? *entry : (kolk_large_block_){0};
     if (entry) kolk_large_remove_(large, entry);
     kolk_large_unlock_(large);
-    if (entry) give_back(large, &found);
-    return entry;
+    if (found.start) give_back(large, &found);
+    return found.size;
+}
+
+void *kolk_large_alloc_(kolk_large_ *large, size_t align, size_t size) {
+    KOLK_ASSERT_(align && (align & (align - 1)) == 0);
+    if (align < KOLK_GRAIN_) align = KOLK_GRAIN_;
+    size_t bytes = kolk_large_bytes_(large, NULL, align, size);
+    if (!bytes) return count_large_failure(large);
+    if (!kolk_budget_take_all_(large->budget, bytes)) return NULL;
+    void *block = make_large(large, align, bytes);
+    if (!block) kolk_budget_give_(large->budget, bytes);
+    return block;
+}
+
+void *kolk_large_alloc_apart_(kolk_large_ *large, size_t size) {
+    kolk_large_block_ block;
+    KOLK_ASSERT_(size > 0 && !large->from_malloc && !large->budget);
+    return take_pages_apart(size, &block) ? enter_new(large, &block) : NULL;
+}
+
+void kolk_large_zero_(const kolk_large_ *large, void *block, size_t size) {
+    kolk_large_block_ found = find_large(large, block);
+    if (!found.mapping) memset(block, 0, size);
+    if (found.mapping && found.is_used && kolk_memory_discard_(block, found.size, false) == 0) memset(block, 0, size);
+}
+
+bool kolk_large_free_(kolk_large_ *large, void *block) {
+    size_t bytes = end_large(large, block);
+    kolk_budget_give_(large->budget, bytes);
+    return bytes;
 }
 
 /* After a removal, another entry may have moved to its place. */
-uint64_t kolk_large_clear_(kolk_large_ *large) {
-    uint64_t bytes = kolk_large_usable_(large);
+void kolk_large_clear_(kolk_large_ *large) {
     for (size_t place = 0; place < kolk_large_places_(large); place++)
         while (kolk_large_table_of_(large)->blocks[place].start)
             kolk_large_free_(large, (void *)kolk_large_table_of_(large)->blocks[place].start);
-    return bytes;
 }
 
 /* Resizes a block that has been taken out of the table, and enters it again. */
@@ -237,15 +252,12 @@ static bool resize_outside(kolk_large_ *large, kolk_large_block_ *block, size_t 
     return done;
 }
 
-void *kolk_large_resize_(kolk_large_ *large, void *block, size_t size) {
-    KOLK_ASSERT_(size > 0);
-    if (is_too_large(1, size)) return count_large_failure(large);
+/* Resizes a block to so many usable bytes; the budget is the caller's. */
+static void *resize_found(kolk_large_ *large, void *block, size_t size) {
     kolk_large_lock_(large);
     kolk_large_block_ *entry = kolk_large_entry_(large, block);
     kolk_large_block_ found = entry ? *entry : (kolk_large_block_){0};
-    if (found.mapping) size = (size_t)round_up(size, kolk_memory_page_());
-    bool takes_out = entry && found.size != size && found.size == found.mapped; /* a mapping with a surplus can't be
-                                                                                 * resized */
+    bool takes_out = entry && found.size != size && found.size == found.mapped; /* not a mapping with a surplus */
     if (takes_out) {
         kolk_large_remove_(large, entry);
         large->moving++;
@@ -255,21 +267,29 @@ void *kolk_large_resize_(kolk_large_ *large, void *block, size_t size) {
     if (found.size == size) return block;
     if (takes_out && resize_outside(large, &found, size)) return (void *)found.start;
     if (size < found.size && size > found.size / 2) return block;
-    void *moved = kolk_large_alloc_(large, 1, size);
+    void *moved = make_large(large, KOLK_GRAIN_, size);
     if (!moved) return NULL;
     memcpy(moved, block, size < found.size ? size : found.size);
-    kolk_large_free_(large, block);
+    end_large(large, block);
     return moved;
+}
+
+void *kolk_large_resize_(kolk_large_ *large, void *block, size_t before, size_t size) {
+    size_t after = kolk_large_bytes_(large, block, KOLK_GRAIN_, size), more = after > before ? after - before : 0;
+    if (!after) return count_large_failure(large);
+    if (!kolk_budget_take_all_(large->budget, more)) return NULL;
+    void *resized = resize_found(large, block, after);
+    if (!resized)
+        kolk_budget_give_(large->budget, more);
+    else if (after < before) /* the block has shrunk, or has kept its size */
+        kolk_budget_give_(large->budget, before - kolk_large_size_(large, resized));
+    return resized;
 }
 
 /* ---- Questions --------------------------------------------------------------------------------------------------- */
 
 size_t kolk_large_size_(const kolk_large_ *large, const void *block) {
-    kolk_large_lock_(large);
-    const kolk_large_block_ *entry = kolk_large_entry_(large, block);
-    size_t size = entry ? entry->size : 0;
-    kolk_large_unlock_(large);
-    return size;
+    return find_large(large, block).size;
 }
 
 void *kolk_large_locate_(const kolk_large_ *large, const void *pointer, size_t *inside) {

@@ -1,7 +1,27 @@
-/* large_table.c: see large_table.h. */
+/* large_table.c: the table of large blocks, which finds the block that starts at an address.
+ *
+ *     places | . | A | B | . | . | C | . |        an entry lies at its first choice, which the hash
+ *              0   1   2   3   4   5   6          of its start gives, or at the first free place behind that
+ *
+ * Removing an entry leaves no mark: the entries behind the removed one move back over it (Knuth, The Art of Computer
+ * Programming 3, 6.4, algorithm R). The table doubles when it is three quarters full. Its memory never comes from
+ * malloc.
+ *
+ * Invariants, whenever no thread has the lock:
+ *     I1  places is a power of two, or 0; count + moving is at most three quarters of it
+ *     I2  all places from an entry's first choice to its own are taken, and no two entries have the same start
+ *     I3  count and bytes are the sums over the entries, and do not exceed the peaks
+ *     I4  hole is 0
+ *
+ * A fork's child may find the table half changed by another thread. While a thread writes an entry, or moves others
+ * over it, `hole` is the entry's place plus 1. That entry does not count; each of the others counts once and is found
+ * (I2 holds except for the hole). The stores have release order, so if the child sees one, it sees all before it. The
+ * next thread that takes the lock closes such a hole, and counts again. A single store replaces the table with a larger
+ * one. So the child finds every block except those that other threads were just allocating, freeing or resizing. It may
+ * lose the memory of those blocks, but nothing else. */
 #include "kolk/base.h"
 
-#include "large_table.h"
+#include "large.h"
 
 #if KOLK_HOSTED
 

@@ -61,11 +61,6 @@ static inline void mark_start(const void *at) {
     kolk_store_(&record->starts, record->starts | grain_bit(at), KOLK_RELAXED_);
 }
 
-static inline void unmark_start(const void *at) {
-    kolk_leaf_ *record = record_of(at);
-    kolk_store_(&record->starts, record->starts & ~grain_bit(at), KOLK_RELAXED_);
-}
-
 static inline void mark_alive(const void *at) {
     kolk_leaf_ *record = record_of(at);
     kolk_store_(&record->alive, record->alive | grain_bit(at), KOLK_RELEASE_);
@@ -329,7 +324,9 @@ static inline void begin_rest(kolk_nursery_ *nursery, uint32_t run) {
 
 /* Moves the top down to a start. */
 static inline void lower_top(kolk_nursery_ *nursery, unsigned char *start) {
-    if (nursery->top != nursery->end) unmark_start(nursery->top);
+    kolk_leaf_ *record = record_of(nursery->top);
+    if (nursery->top != nursery->end)
+        kolk_store_(&record->starts, record->starts & ~grain_bit(nursery->top), KOLK_RELAXED_);
     nursery->top = start;
 }
 
@@ -698,19 +695,13 @@ void kolk_nursery_begin_(kolk_nursery_ *nursery, kolk_budget *budget) {
     kolk_unlock_brief_(&nursery->lock);
 }
 
-/* Returns all runs of a list, which the nursery no longer has: a fork's child must not find a run in two places. */
-static void give_runs(const kolk_nursery_ *nursery, uint32_t run) {
-    while (run) {
-        uint32_t next = kolk_leaf_record_(run)->next;
-        give_run(nursery, run);
-        run = next;
-    }
-}
-
 void kolk_nursery_end_(kolk_nursery_ *nursery) {
-    uint32_t newest = nursery->newest;
-    kolk_store_(&nursery->newest, 0, KOLK_RELEASE_);
-    give_runs(nursery, newest);
+    uint32_t run = nursery->newest;
+    kolk_store_(&nursery->newest, 0, KOLK_RELEASE_); /* first: a fork's child must not find a run in two places */
+    for (uint32_t next; run; run = next) {
+        next = kolk_leaf_record_(run)->next;
+        give_run(nursery, run);
+    }
     if (!nursery->watch) return;
     kolk_nursery_end_(nursery->watch);
     kolk_leaves_give_(kolk_leaf_at_(nursery->watch), 1);
@@ -828,10 +819,6 @@ void *kolk_nursery_next_(kolk_nursery_ *nursery, const void *above) {
     return watched && (!lowest || watched < lowest) ? watched : lowest;
 }
 
-static uint16_t sum_of_peaks(uint32_t one, uint32_t other) {
-    return one + other < UINT16_MAX ? (uint16_t)(one + other) : UINT16_MAX;
-}
-
 /* Adds the counts of a nursery. */
 static void add_counts(kolk_nursery_ *nursery, kolk_nursery_counts_ *out) {
     lock_nursery(nursery);
@@ -840,7 +827,8 @@ static void add_counts(kolk_nursery_ *nursery, kolk_nursery_counts_ *out) {
         out->of[n].alive += nursery->of[n].alive;
         out->of[n].freed += nursery->of[n].freed;
         note_peak(&nursery->of[n]);
-        out->of[n].peak = sum_of_peaks(out->of[n].peak, nursery->of[n].peak);
+        uint32_t peaks = (uint32_t)out->of[n].peak + nursery->of[n].peak;
+        out->of[n].peak = peaks < UINT16_MAX ? (uint16_t)peaks : UINT16_MAX;
     }
     if (nursery->waiting) {
         out->of[nursery->waiting_class].alive--;
@@ -877,12 +865,6 @@ static bool is_top_valid(const kolk_nursery_ *nursery) {
     return last == nursery->top && !is_alive(last) && (last == bottom || is_alive(start_at_or_before(run, last - 1)));
 }
 
-static bool are_counts_right(const kolk_nursery_ *nursery) {
-    kolk_nursery_ counted = *nursery;
-    recount(&counted);
-    return counted.leaves == nursery->leaves && memcmp(counted.of, nursery->of, sizeof counted.of) == 0;
-}
-
 bool kolk_nursery_is_valid_(kolk_nursery_ *nursery) {
     uint32_t before = 0;
     if (nursery->watch && !kolk_nursery_is_valid_(nursery->watch)) return false;
@@ -891,7 +873,9 @@ bool kolk_nursery_is_valid_(kolk_nursery_ *nursery) {
         before = run;
     }
     if (nursery->newest && !is_top_valid(nursery)) return false; /* N2 */
-    return are_counts_right(nursery);                            /* N3 */
+    kolk_nursery_ counted = *nursery;
+    recount(&counted);
+    return counted.leaves == nursery->leaves && memcmp(counted.of, nursery->of, sizeof counted.of) == 0; /* N3 */
 }
 
 #endif

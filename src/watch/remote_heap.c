@@ -3,7 +3,6 @@
 
 #include "../heap/fixed.h"
 #include "../heap/heap_inside.h"
-#include "../heap/large_table.h"
 #include "../os/lock.h"
 
 #if KOLK_REMOTE_

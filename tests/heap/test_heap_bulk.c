@@ -1,5 +1,5 @@
 /* runs: not:qemu */
-/* alloc_n and free_n of heaps: blocks of one size and of many, the limit and full classes, mistakes among the blocks,
+/* alloc_n and free_n of heaps: blocks of one size, full classes, mistakes among the blocks,
  * the site in a report, sampling. (The model test has random operations.) */
 #include "../help/code_limits.h"
 
@@ -66,26 +66,6 @@ static void test_every_length(void **state) {
     setenv("KOLK_BYPASS", "0", 1);
 }
 
-/* Runs of all lengths of one size follow each other, among NULL and large blocks.
- * promise: "Frees n blocks ... stay alive" */
-static void test_many_sizes(void **state) {
-    (void)state;
-    static const size_t sizes[] = {16, 64, 48, 1000, 300000, 128};
-    make_heap(&heap, &(kolk_heap_desc){.name = "bulk"});
-    for (size_t length = 1; length < 700; length += 1 + length / 3) {
-        size_t n = 0;
-        for (size_t i = 0; n + length < MOST; i++) {
-            size_t size = sizes[i % LENGTH_OF(sizes)], run = size > 1000 ? 1 : length;
-            assert_int_equal(kolk_heap_alloc_n(&heap, size, blocks + n, run), run);
-            n += run;
-            blocks[n++] = NULL;
-        }
-        kolk_heap_free_n(&heap, blocks, n);
-        assert_empty();
-    }
-    end_heap(&heap);
-}
-
 /* The magazine gets what is left of a word, and the last blocks of a long run. */
 static void test_what_goes_through_the_magazine(void **state) {
     (void)state;
@@ -112,7 +92,7 @@ static bool ask(kolk_heap *of, size_t size, void *context) {
     return false;
 }
 
-static void test_full_classes_and_the_limit(void **state) {
+static void test_full_classes(void **state) {
     (void)state;
     static const kolk_heap_class trays[] = {{.size = 64, .capacity = 500, .when_full = KOLK_HEAP_NEXT},
                                             {.size = 128, .capacity = 300, .when_full = KOLK_HEAP_NULL}};
@@ -126,13 +106,6 @@ static void test_full_classes_and_the_limit(void **state) {
     assert_int_equal(kolk_heap_alloc_n(&heap, 64, blocks, 800), 800);
     use_all(800, 64);
     kolk_heap_free_n(&heap, blocks, 800);
-    assert_empty();
-    end_heap(&heap);
-    make_heap(&heap, &(kolk_heap_desc){.name = "bulk", .limit = 1 << 20});
-    size_t given = kolk_heap_alloc_n(&heap, 1000, blocks, MOST);
-    assert_true(given > 500 && given < 1049);
-    use_all(given, 1000);
-    kolk_heap_free_n(&heap, blocks, given);
     assert_empty();
     end_heap(&heap);
 }
@@ -201,31 +174,14 @@ static void test_the_handler_may_jump_out(void **state) {
     end_heap(&heap);
 }
 
-static void test_a_heap_that_is_all_zero(void **state) {
-    (void)state;
-    kolk_heap none = {0};
-    notes taken;
-    begin_notes(&taken);
-    assert_int_equal(kolk_heap_alloc_n(&none, 10, blocks, 3), 0);
-    assert_int_equal(kolk_heap_alloc_n(&none, 5000, blocks, 3), 0);
-    blocks[0] = NULL;
-    blocks[1] = &none;
-    kolk_heap_free_n(&none, blocks, 2);
-    assert_int_equal(taken.count, 1);
-    assert_int_equal(taken.last.rule, KOLK_FOREIGN_POINTER);
-    kolk_set_failure_handler(NULL, NULL);
-}
-
 int main(void) {
     setenv("KOLK_BYPASS", "0", 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_length),
-        cmocka_unit_test(test_many_sizes),
         cmocka_unit_test(test_what_goes_through_the_magazine),
-        cmocka_unit_test(test_full_classes_and_the_limit),
+        cmocka_unit_test(test_full_classes),
         cmocka_unit_test(test_mistakes_among_blocks),
         cmocka_unit_test(test_the_handler_may_jump_out),
-        cmocka_unit_test(test_a_heap_that_is_all_zero),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

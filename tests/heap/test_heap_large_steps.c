@@ -95,7 +95,8 @@ static void free_some(void) {
 
 static void resize_some(void) {
     can_be_stopped = true;
-    for (unsigned i = 0; i < THEIRS; i++) REQUIRE(theirs[i] = kolk_large_resize_(&large, theirs[i], (i + 2) * page));
+    for (unsigned i = 0; i < THEIRS; i++)
+        REQUIRE(theirs[i] = kolk_large_resize_(&large, theirs[i], kolk_large_size_(&large, theirs[i]), (i + 2) * page));
 }
 
 /* ---- Each step --------------------------------------------------------------------------------------------------- */

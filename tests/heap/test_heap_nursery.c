@@ -214,31 +214,6 @@ static void test_run_that_changes_hands(void **state) {
     kolk_nursery_end_(&other);
 }
 
-/* Blocks that are freed in reverse order leave no gap, and neither do those between them. */
-static void test_top(void **state) {
-    (void)state;
-    enum { MANY = 200 };
-    kolk_nursery_ nursery = {.lock = 0};
-    kolk_nursery_counts_ of;
-    void *many[MANY];
-    kolk_nursery_begin_(&nursery, NULL);
-    unsigned char *first = (unsigned char *)kolk_nursery_alloc_(&nursery, 16, 16, false);
-    for (unsigned round = 0; round < 3; round++) {
-        for (unsigned n = 0; n < MANY; n++) many[n] = kolk_nursery_alloc_(&nursery, 16, 16 + n * 7 % 500, false);
-        for (unsigned n = MANY; n--;)
-            if (round == 0 || n % 2) assert_true(kolk_nursery_free_(&nursery, many[n]));
-        for (unsigned n = MANY; n--;)
-            if (round > 0 && n % 2 == 0) assert_true(kolk_nursery_free_(&nursery, many[n]));
-        assert_true(kolk_nursery_is_valid_(&nursery));
-        kolk_nursery_count_(&nursery, &of);
-        for (unsigned n = 0; n < KOLK_NURSERY_CLASSES_; n++) assert_int_equal(of.of[n].alive, n == 0);
-    }
-    assert_true(kolk_nursery_free_(&nursery, first));
-    assert_in_range(nursery.leaves, 0, KOLK_LEAF_RUN_); /* only the newest run is left */
-    assert_ptr_equal(nursery.top, kolk_leaf_start_(nursery.newest));
-    kolk_nursery_end_(&nursery);
-}
-
 /* A nursery that is reset again and again soon keeps one run, in which all of its blocks fit. */
 static void test_runs_after_resets(void **state) {
     (void)state;
@@ -458,33 +433,6 @@ static void test_the_most_of_a_nursery(void **state) {
     end_heap(&heap);
 }
 
-/* A zeroed block reads as 0, also where a block was before. promise: "the first `size` bytes of the block are 0" */
-static void test_zeroed(void **state) {
-    (void)state;
-    begin_young(&(kolk_heap_desc){.name = "young"});
-    for (unsigned n = 0; n < 300; n++) {
-        size_t size = 1 + draw(3000);
-        unsigned char *block = (unsigned char *)kolk_heap_alloc_zeroed(&heap, size);
-        assert_true(block && all_bytes_are(block, size, 0));
-        memset(block, 0xee, kolk_heap_usable_size(&heap, block));
-        if (n % 3) kolk_heap_free(&heap, block);
-    }
-    end_heap(&heap);
-}
-
-/* Alignments that the nursery does not serve come from a class. promise: "The same, aligned ... not a power of two" */
-static void test_aligned(void **state) {
-    (void)state;
-    begin_young(&(kolk_heap_desc){.name = "young"});
-    for (size_t align = 1; align <= 65536; align *= 2) {
-        void *block = kolk_heap_alloc_aligned(&heap, align, 40);
-        assert_true(block && (uintptr_t)block % align == 0);
-        if (align == 1024) assert_true(is_young_still());
-    }
-    assert_false(is_young_still());
-    end_heap(&heap);
-}
-
 /* A walk goes on behind a block that was freed, even if another heap has its leaf by now. */
 static void test_walk_while_others_take(void **state) {
     (void)state;
@@ -663,7 +611,6 @@ int main(void) {
         cmocka_unit_test(test_memory_of_free_leaves),
         cmocka_unit_test(test_model),
         cmocka_unit_test(test_run_that_changes_hands),
-        cmocka_unit_test(test_top),
         cmocka_unit_test(test_runs_after_resets),
         cmocka_unit_test(test_without_classes),
         TEST(test_misuse),
@@ -673,8 +620,6 @@ int main(void) {
         cmocka_unit_test(test_peaks),
         cmocka_unit_test(test_room_for_other_sizes),
         cmocka_unit_test(test_the_most_of_a_nursery),
-        cmocka_unit_test(test_zeroed),
-        cmocka_unit_test(test_aligned),
         cmocka_unit_test(test_limit),
         cmocka_unit_test(test_walk_while_others_take),
         cmocka_unit_test(test_many_small_heaps),

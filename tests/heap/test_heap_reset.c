@@ -38,18 +38,6 @@ static void reset(void) {
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------------ */
 
-static void test_nothing_to_reset(void **state) {
-    (void)state;
-    static kolk_heap zero;
-    kolk_heap_reset(&zero);
-    assert_true(all_bytes_are(&zero, sizeof zero, 0));
-    make_heap(&heap, &(kolk_heap_desc){.name = "level"});
-    kolk_heap_reset(&heap);
-    kolk_heap_reset(&heap);
-    assert_int_equal(alive(), 0);
-    end_heap(&heap);
-}
-
 /* In each debug mode, and with blocks that come from malloc.
  * promise: "Frees all blocks ... reported as a double free" */
 static void test_again_and_again(void **state) {
@@ -100,47 +88,6 @@ static void test_each_number_of_lives(void **state) {
         assert_true(life >= 2 && life % 2 == 0);
         assert_int_equal(alive(), 0);
     }
-    end_heap(&heap);
-}
-
-static void test_zeroed_blocks(void **state) {
-    (void)state;
-    make_heap(&heap, &(kolk_heap_desc){.name = "level"});
-    fill();
-    kolk_heap_reset(&heap);
-    for (uint32_t n = 0; n < MANY; n++) {
-        unsigned char *block = (unsigned char *)kolk_heap_alloc_zeroed(&heap, size_of(n));
-        assert_true(block && all_bytes_are(block, size_of(n), 0));
-    }
-    end_heap(&heap);
-}
-
-static void test_limit(void **state) {
-    (void)state;
-    make_heap(&heap, &(kolk_heap_desc){.name = "level", .limit = 20 * MIB});
-    uint32_t first = 0;
-    for (int round = 0; round < 3; round++) {
-        uint32_t n = 0;
-        while (kolk_heap_alloc(&heap, n % 2 ? 1000 : MIB)) n++;
-        assert_true(n > 20 && (round == 0 || n == first));
-        first = n;
-        kolk_heap_reset(&heap);
-        assert_int_equal(alive(), 0);
-    }
-    end_heap(&heap);
-}
-
-static void test_old_blocks_are_reported(void **state) {
-    (void)state;
-    notes taken;
-    make_heap(&heap, &(kolk_heap_desc){.name = "level"});
-    void *block = kolk_heap_alloc(&heap, 64);
-    kolk_heap_reset(&heap);
-    begin_notes(&taken);
-    kolk_heap_free(&heap, block);
-    assert_int_equal(taken.count, 1);
-    assert_int_equal(taken.last.rule, KOLK_DOUBLE_FREE);
-    assert_int_equal(alive(), 0);
     end_heap(&heap);
 }
 
@@ -219,10 +166,8 @@ static void test_a_forks_child(void **state) {
 int main(void) {
     END_IF_IT_HANGS();
     const struct CMUnitTest tests[] = {
-        DEBUG_TEST(test_nothing_to_reset),        DEBUG_TEST(test_again_and_again), DEBUG_TEST(test_memory_stays),
-        DEBUG_TEST(test_each_number_of_lives),    DEBUG_TEST(test_zeroed_blocks),   DEBUG_TEST(test_limit),
-        DEBUG_TEST(test_old_blocks_are_reported), DEBUG_TEST(test_guarded_blocks),  DEBUG_TEST(test_threads),
-        DEBUG_TEST(test_a_forks_child),
+        DEBUG_TEST(test_again_and_again), DEBUG_TEST(test_memory_stays), DEBUG_TEST(test_each_number_of_lives),
+        DEBUG_TEST(test_guarded_blocks),  DEBUG_TEST(test_threads),      DEBUG_TEST(test_a_forks_child),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -224,41 +224,14 @@ static void test_many_heaps(void **state) {
     }
 }
 
-/* A thread outlives a heap that it has used, and uses the next heap in the same place. */
-static pthread_barrier_t turn;
-
-static void *outlive(void *unused) {
-    (void)unused;
-    for (unsigned n = 0; n < 20; n++) {
-        pthread_barrier_wait(&turn); /* a heap has been made */
-        void *block = kolk_heap_alloc(&heap, 100);
-        REQUIRE(block && kolk_heap_is_live(&heap, block));
-        if (n % 2) kolk_heap_free(&heap, block);
-        pthread_barrier_wait(&turn);
-    }
-    return NULL;
-}
-
-static void test_outliving(void **state) {
-    (void)state;
-    pthread_t thread;
-    assert_int_equal(pthread_barrier_init(&turn, NULL, 2), 0);
-    REQUIRE(pthread_create(&thread, NULL, outlive, NULL) == 0);
-    for (unsigned n = 0; n < 20; n++) {
-        make_heap(&heap, &(kolk_heap_desc){.name = "short"});
-        pthread_barrier_wait(&turn);
-        pthread_barrier_wait(&turn);
-        assert_int_equal(stats_of(&heap).count, n % 2 == 0);
-        end_heap(&heap);
-    }
-    REQUIRE(pthread_join(thread, NULL) == 0);
-    pthread_barrier_destroy(&turn);
-}
-
 int main(void) {
     begin_random_work(does_a_part() ? 100000 : 1000000);
     setenv("KOLK_BYPASS", "0", 1);
-    const struct CMUnitTest tests[] = {TEST(test_swapping), TEST(test_short_lives), TEST(test_last_moments),
-                                       TEST(test_many_heaps), TEST(test_outliving)};
+    const struct CMUnitTest tests[] = {
+        TEST(test_swapping),
+        TEST(test_short_lives),
+        TEST(test_last_moments),
+        TEST(test_many_heaps),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
