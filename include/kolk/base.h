@@ -510,8 +510,8 @@ KOLK_API_ size_t kolk_stack_text(const void *const *stack, uint32_t depth, bool 
  * first section. If max_capacity is less than that, init raises it. When a scene begins, pools that can grow reserve
  * their capacity for that scene; no pool shrinks. A pool on the caller's memory keeps its capacity. A line that is not
  * understood, that matches no pool or scene, or that cannot be applied is reported as KOLK_BAD_SETTING with file and
- * line, and ignored. The first init of the program reads the file, which is O(size of the file). Inits in other threads
- * wait for it; forks do not. Each later init of a named pool searches the lines.
+ * line, and ignored. The first init of the program reads the file, and compares each line with those above it. Inits in
+ * other threads wait for it; forks do not. Each later init of a named pool searches the lines.
  *
  * While kolk measures, each alloc that raises the peak of its scene takes the slow path, and an alloc with
  * KOLK_REUSE_LOWEST makes one more comparison. Other allocs cost the same as without measuring. Without these settings

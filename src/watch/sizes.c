@@ -2,7 +2,7 @@
  *
  * The file (sizes_file.c) is read at the start. Invalid lines are not reported immediately, because that must be done
  * without a lock. If the handler leaves by longjmp, the other lines are reported later. At exit, the needs are written
- * into the file in its state at that time, because people may have edited it meanwhile (sizes_write.c).
+ * into the file in its state at that time, because people may have edited it meanwhile.
  *
  * Measuring costs pools very little: a peak is updated only when the count exceeds it (pool.c, floor), and the start of
  * a scene resets it to the number of live objects. A pool's need is recorded when the pool ends, when a scene ends, and
@@ -146,8 +146,9 @@ static void note_need(const kolk_stats *stats, const char *scene) {
 
 void kolk_sizes_note_(const kolk_stats *stats, const char *born) {
     const char *scene = kolk_sizes_scene_();
+    if (!stats->peak) return;
     note_need(stats, "");
-    if (*scene && stats->peak) note_need(stats, scene);
+    if (*scene) note_need(stats, scene);
     if (*born && born != scene && stats->capacity == stats->max_capacity) note_need(stats, born);
 }
 

@@ -6,22 +6,16 @@
 #include "records.h"
 #include "words.h"
 
-/* Kolk's own remarks: "# NAME was never needed", and the remark behind a size that was too small. */
-#define COMMENT    "# "
-#define NEEDLESS   " was never needed"
-#define ALL_IN_USE "# all in use, and more were asked for"
-
 typedef enum kolk_line_kind_ {
-    LINE_SIZE,     /* POOL = SLOTS */
-    LINE_NEEDLESS, /* kolk's own remark that a pool was never needed */
-    LINE_SECTION,  /* [SCENE] */
+    LINE_OTHER,   /* a comment, or blank */
+    LINE_SIZE,    /* POOL = SLOTS */
+    LINE_SECTION, /* [SCENE] */
     /* the kinds from here on are invalid lines */
     LINE_NOT_UNDERSTOOD,
     LINE_NO_NUMBER,
     LINE_TWICE
 } kolk_line_kind_;
 
-/* A line with content. Other comments and blank lines are left out. */
 typedef struct kolk_line_ {
     word text;          /* the whole line without its line feed */
     word name, section; /* in an invalid line, the name is the invalid part */

@@ -7,7 +7,7 @@
  *     debug.c  debug_fill.c  debug_bypass.c  profiler.c    the debug mode of one pool
  *     stacks.c  places.c                                   stacks of allocs; how many live objects come from each
  *     stats.c  stats_at.c  stats_setting.c  records.c      statistics, and those of ended pools
- *     sizes.c  sizes_file.c  sizes_write.c                 capacities that tune themselves
+ *     sizes.c  sizes_file.c                                capacities that tune themselves
  *     sites.c  sites_call.c  sites_function.c              addresses of code in words
  *     sites_name.c  sites_source.c
  *     remote.c  remote_pools.c  remote_pages.c             the pools of another process: remote.h

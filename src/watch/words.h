@@ -44,11 +44,6 @@ static inline bool is_same_text(word a, word b) {
     return a.length == b.length && memcmp(a.start, b.start, a.length) == 0;
 }
 
-static inline bool begins_with(word text, const char *part) {
-    size_t length = strlen(part);
-    return text.length >= length && memcmp(text.start, part, length) == 0;
-}
-
 static inline bool ends_with(word text, const char *part) {
     size_t length = strlen(part);
     return text.length >= length && memcmp(text.start + text.length - length, part, length) == 0;

@@ -94,7 +94,7 @@ static void play_scenes(const char *argument) {
 static void test_peaks_of_each_scene(void **state) {
     (void)state;
     assert_ending(run_kind("scenes", "sizes", NULL), 0,
-                  HEAD "filled = 7\nkept   = 7\nmoved  = 7\n# none was never needed\nplain  = 7\n"
+                  HEAD "filled = 7\nkept   = 7\nmoved  = 7\nplain  = 7\n"
                        "\n[first scene]\nfilled = 7\nkept   = 7\nmoved  = 7\nplain  = 7\n"
                        "\n[second]\nfilled = 2\nkept   = 2\nmoved  = 2\nplain  = 2\n");
 }
