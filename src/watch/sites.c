@@ -20,7 +20,7 @@
  * A file may be rebuilt while it is in use. So its program headers and notes are compared with those in memory. The
  * program's own file can be opened even after it has been replaced.
  *
- * sites_function.c finds the function, sites_source.c the source lines. Apart from the files of src/os, only sites*.c
+ * sites_call.c finds the function, sites_source.c the source lines. Apart from the files of src/os, only sites*.c
  * depend on the operating system. They need Linux. On Windows only the module and the address in it are printed,
  * elsewhere only the address. */
 #include "../os/system.h"
@@ -44,7 +44,11 @@
 #define PROGRAM "/proc/self/exe"
 
 static bool is_in_module(const struct dl_phdr_info *loaded, uintptr_t address) {
-    return kolk_site_part_(loaded, address) != NULL;
+    for (size_t i = 0; i < loaded->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &loaded->dlpi_phdr[i];
+        if (part->p_type == PT_LOAD && address - loaded->dlpi_addr - part->p_vaddr < part->p_memsz) return true;
+    }
+    return false;
 }
 
 /* Compares a note, such as the build ID, as far as it fits into the buffer. */
@@ -102,13 +106,34 @@ static site_module open_module(const void *site) {
     return in;
 }
 
+typedef struct module_name {
+    uintptr_t site, base;
+    bool found, is_libc;
+} module_name;
+
+static int find_name(struct dl_phdr_info *loaded, size_t size, void *context) {
+    (void)size;
+    module_name *in = (module_name *)context;
+    if (!is_in_module(loaded, in->site - 1)) return 0;
+    in->base = loaded->dlpi_addr;
+    in->is_libc = strstr(loaded->dlpi_name, "/libc.so") != NULL;
+    in->found = true;
+    return 1;
+}
+
+static module_name name_module(const void *site) {
+    module_name in = {.site = (uintptr_t)site};
+    dl_iterate_phdr(find_name, &in);
+    return in;
+}
+
 /* Adds the call at the first address, and the calls at the following addresses for as long as these are in the same
  * module. Returns the number of these addresses. */
 static size_t add_module(site_calls *calls, const void *const *stack, size_t length, bool lines) {
     site_module in = open_module(*stack);
     size_t count = 1, told = 0;
     for (; count < length; count++) {
-        module_name next = kolk_site_module_name_(stack[count]);
+        module_name next = name_module(stack[count]);
         if (!next.found || !*in.path || next.base != in.base) break;
     }
     size_t first = calls->at;
@@ -123,11 +148,11 @@ static size_t add_module(site_calls *calls, const void *const *stack, size_t len
     return count;
 }
 
-static size_t add_calls(site_text *out, const void *const *stack, uint32_t depth, bool lines, bool is_stack) {
+static size_t add_calls(site_text *out, const void *const *stack, uint32_t depth, bool lines) {
     size_t length = 0;
     while (stack[length]) length++;
-    while (length > 1 && kolk_site_module_name_(stack[length - 1]).is_libc) length--;
-    site_calls calls = {.out = out, .left = depth, .is_stack = is_stack};
+    while (length > 1 && name_module(stack[length - 1]).is_libc) length--;
+    site_calls calls = {.out = out, .left = depth};
     lines = lines && !kolk_has_more_rights_();
     for (size_t at = 0; at < length && calls.left;) at += add_module(&calls, stack + at, length - at, lines);
     if (calls.named) return calls.named;
@@ -158,8 +183,8 @@ static void add_place(site_text *out, const void *site) {
 }
 #endif
 
-static size_t add_calls(site_text *out, const void *const *stack, uint32_t depth, bool lines, bool is_stack) {
-    (void)lines, (void)is_stack;
+static size_t add_calls(site_text *out, const void *const *stack, uint32_t depth, bool lines) {
+    (void)lines;
     size_t at = 0;
     for (; stack[at] && at < depth; at++) {
         if (at) add_text(out, " < ", 3);
@@ -170,15 +195,14 @@ static size_t add_calls(site_text *out, const void *const *stack, uint32_t depth
 
 #endif
 
-/* `is_stack`: the innermost call calls a function of kolk's. */
-static size_t put_calls(const void *const *stack, uint32_t depth, bool lines, bool is_stack, char *text, size_t size) {
+static size_t put_calls(const void *const *stack, uint32_t depth, bool lines, char *text, size_t size) {
     size_t named = 0;
     if (size == 0) return named;
     text[0] = 0;
     site_text out = {text, size, 0};
     int cancel = kolk_cancel_off_();
     kolk_tools_begin_libc_();
-    if (*stack) named = add_calls(&out, stack, depth, lines, is_stack);
+    if (*stack) named = add_calls(&out, stack, depth, lines);
     kolk_tools_end_libc_();
     kolk_cancel_restore_(cancel);
     kolk_tools_wrote_(text, out.length + 1);
@@ -186,12 +210,12 @@ static size_t put_calls(const void *const *stack, uint32_t depth, bool lines, bo
 }
 
 size_t kolk_stack_text(const void *const *stack, uint32_t depth, bool lines, char *text, size_t size) {
-    return put_calls(stack, depth ? depth : KOLK_STACK_DEPTH_, lines, true, text, size);
+    return put_calls(stack, depth ? depth : KOLK_STACK_DEPTH_, lines, text, size);
 }
 
 const char *kolk_site_text(const void *site, bool lines, char *text, size_t size) {
     const void *const stack[] = {site, NULL};
-    put_calls(stack, KOLK_STACK_DEPTH_, lines, false, text, size);
+    put_calls(stack, KOLK_STACK_DEPTH_, lines, text, size);
     return text;
 }
 

@@ -1,5 +1,8 @@
-/* sites_call.c: prints one call, skips kolk's own, and recovers tail calls from the caller's machine code. sites.c has
- * the essay. */
+/* sites_call.c: prints one call, with the function that contains it, and skips kolk's own. sites.c has the essay.
+ *
+ * dladdr finds only exported functions, and finds those of a program only if it was linked with -rdynamic. So the
+ * symbols are read from the file by pread, piece by piece, without mapping or allocating anything. Numbers from a
+ * damaged file do no harm: they are used only as offsets for pread, which fails beyond the file's end. */
 #include "../os/system.h"
 
 #include "kolk/base.h"
@@ -8,15 +11,88 @@
 
 #include "sites_inside.h"
 
-#include <stdlib.h>
+#include <link.h>
 
-/* Returns NULL if the address is not in this module. */
-const ElfW(Phdr) * kolk_site_part_(const struct dl_phdr_info *loaded, uintptr_t address) {
-    for (size_t i = 0; i < loaded->dlpi_phnum; i++) {
-        const ElfW(Phdr) *part = &loaded->dlpi_phdr[i];
-        if (part->p_type == PT_LOAD && address - loaded->dlpi_addr - part->p_vaddr < part->p_memsz) return part;
+/* ---- The function ------------------------------------------------------------------------------------------------ */
+
+typedef struct symbol_search {
+    int file;
+    ElfW(Ehdr) header;
+    ElfW(Addr) address;
+    ElfW(Shdr) symbols, names;
+    ElfW(Sym) best; /* st_name is 0 while none is found */
+} symbol_search;
+
+static bool read_section(const symbol_search *in, size_t index, ElfW(Shdr) * section) {
+    return index < in->header.e_shnum &&
+           kolk_site_read_(in->file, in->header.e_shoff + (uint64_t)index * sizeof *section, section, sizeof *section);
+}
+
+static bool find_section(const symbol_search *in, unsigned type, ElfW(Shdr) * section) {
+    for (size_t i = 0; read_section(in, i, section); i++)
+        if (section->sh_type == type) return true;
+    return false;
+}
+
+/* A stripped file has only the symbols of exported functions. */
+static bool find_symbols(symbol_search *in) {
+    return (find_section(in, SHT_SYMTAB, &in->symbols) || find_section(in, SHT_DYNSYM, &in->symbols)) &&
+           read_section(in, in->symbols.sh_link, &in->names);
+}
+
+/* Of several functions that contain the address, takes the innermost one. Symbols without a size are labels. */
+static void consider_symbol(symbol_search *in, const ElfW(Sym) * symbol) {
+    unsigned type = symbol->st_info & 15;
+    if (symbol->st_shndx == SHN_UNDEF || !symbol->st_name || (type != STT_FUNC && type != STT_GNU_IFUNC)) return;
+    if (in->address - symbol->st_value >= symbol->st_size) return;
+    if (!in->best.st_name || symbol->st_value > in->best.st_value) in->best = *symbol;
+}
+
+static bool find_function(symbol_search *in) {
+    if (!kolk_site_read_(in->file, 0, &in->header, sizeof in->header) || !find_symbols(in)) return false;
+    ElfW(Sym) some[64];
+    uint64_t count = in->symbols.sh_size / sizeof *some;
+    for (uint64_t i = 0; i < count; i += sizeof some / sizeof *some) {
+        ssize_t bytes = pread(in->file, some, sizeof some, (off_t)(in->symbols.sh_offset + i * sizeof *some));
+        if (bytes <= 0) break;
+        for (size_t k = 0; k < (size_t)bytes / sizeof *some && i + k < count; k++) consider_symbol(in, &some[k]);
     }
-    return NULL;
+    return in->best.st_name;
+}
+
+/* Adds "on_hit+0x2c". Returns false and adds nothing if no function with a name contains the address. */
+static bool add_function(site_text *out, const site_module *in) {
+    symbol_search of = {.file = in->file, .address = in->site - 1 - in->base};
+    if (in->file < 0 || !find_function(&of)) return false;
+    size_t start = out->length;
+    uint64_t at = of.names.sh_offset + (uint64_t)of.best.st_name;
+    for (size_t length = 1; length && out->length + 1 < out->size; at += length) {
+        char part[64];
+        ssize_t bytes = pread(in->file, part, sizeof part, (off_t)at);
+        length = bytes > 0 ? strnlen(part, (size_t)bytes) : 0;
+        add_text(out, part, length);
+    }
+    if (out->length == start) return false;
+    add_hex(out, "+", in->site - in->base - of.best.st_value);
+    return true;
+}
+
+/* Compilers write their names into the section .comment. */
+bool kolk_site_is_by_clang_(const site_module *in) {
+    symbol_search of = {.file = in->file};
+    ElfW(Shdr) section;
+    if (!kolk_site_read_(of.file, 0, &of.header, sizeof of.header)) return false;
+    if (!read_section(&of, of.header.e_shstrndx, &of.names)) return false;
+    for (size_t i = 0; read_section(&of, i, &section); i++) {
+        char name[9], text[512];
+        if (!kolk_site_read_(of.file, of.names.sh_offset + (uint64_t)section.sh_name, name, sizeof name)) continue;
+        if (memcmp(name, ".comment", sizeof name) != 0) continue;
+        ssize_t bytes = pread(of.file, text, sizeof text, (off_t)section.sh_offset);
+        size_t size = bytes > 0 ? (size_t)bytes : 0;
+        if (size > section.sh_size) size = (size_t)section.sh_size;
+        return memmem(text, size, "clang", 5) != NULL;
+    }
+    return false;
 }
 
 static void add_module_name(site_text *out, const char *path) {
@@ -27,7 +103,7 @@ static void add_module_name(site_text *out, const char *path) {
 
 /* Adds "on_hit+0x2c"; if there is no symbol, adds `otherwise`, or "module+0x11f3" if that is unknown, too. */
 static void add_address(site_text *out, const site_module *in, const char *otherwise) {
-    if (in->file >= 0 && kolk_site_add_function_(out, in)) return;
+    if (add_function(out, in)) return;
     if (otherwise && *otherwise && *otherwise != '?') {
         add_text(out, otherwise, strlen(otherwise));
         return;
@@ -36,42 +112,7 @@ static void add_address(site_text *out, const site_module *in, const char *other
     add_hex(out, *in->path ? "+" : "", *in->path ? in->site - in->base : in->site);
 }
 
-/* Returns the start of the function that the instruction before a return address calls; 0 if that is not a direct
- * call. */
-static uintptr_t called_before(const struct dl_phdr_info *loaded, uintptr_t site) {
-    const ElfW(Phdr) *part = kolk_site_part_(loaded, site - 1);
-    if (!part || ~part->p_flags & (PF_R | PF_X) || kolk_site_part_(loaded, site - 5) != part) return 0;
-#if defined(__i386__) || defined(__x86_64__)
-    const unsigned char *call = (const unsigned char *)site - 5;
-    int32_t distance;
-    memcpy(&distance, call + 1, sizeof distance);
-    return *call == 0xe8 ? site + (uintptr_t)(intptr_t)distance : 0;
-#elif defined(__aarch64__)
-    uint32_t call;
-    memcpy(&call, (const void *)(site - 4), sizeof call);
-    int32_t distance = (int32_t)(call << 6) >> 4; /* 26 bits, which count instructions */
-    return call >> 26 == 0x25 ? site - 4 + (uintptr_t)(intptr_t)distance : 0;
-#else
-    return 0;
-#endif
-}
-
-static int find_name(struct dl_phdr_info *loaded, size_t size, void *context) {
-    (void)size;
-    module_name *in = (module_name *)context;
-    if (!kolk_site_part_(loaded, in->site - 1)) return 0;
-    in->base = loaded->dlpi_addr;
-    in->called = called_before(loaded, in->site);
-    in->is_libc = strstr(loaded->dlpi_name, "/libc.so") != NULL;
-    in->found = true;
-    return 1;
-}
-
-module_name kolk_site_module_name_(const void *site) {
-    module_name in = {.site = (uintptr_t)site};
-    dl_iterate_phdr(find_name, &in);
-    return in;
-}
+/* ---- The call ---------------------------------------------------------------------------------------------------- */
 
 #define SIZED "_sized_"
 
@@ -111,38 +152,7 @@ static bool is_call_of_kolk(site_calls *calls, const char *name) {
     return is_ours || typed;
 }
 
-/* Finds the symbol that contains the address. Sets its name, without compiler suffixes (.cold, .part.0), and the
- * distance of the address from its start. Returns false if there is none. */
-static bool find_symbol(const site_module *in, uintptr_t address, char *name, size_t size, uintptr_t *behind) {
-    site_module at = *in;
-    site_text out = {name, size, 0};
-    name[0] = 0;
-    at.site = address + 1;
-    if (in->file < 0 || !kolk_site_add_function_(&out, &at)) return false;
-    char *plus = strrchr(name, '+');
-    if (!plus) return false; /* the name was cut */
-    *behind = (uintptr_t)strtoull(plus, NULL, 16) - 1;
-    name[strcspn(name, ".+")] = 0;
-    return true;
-}
-
-/* A function whose last action is a call may jump instead (a tail call), and is then no longer on the stack. But its
- * caller's call instruction still names it. So if that instruction calls neither the function of the next inner call
- * nor one of kolk's, the called function is added. Its source line is unknown. */
-static void add_jumped_over(site_calls *calls, const site_module *in) {
-    char called[128];
-    uintptr_t start = kolk_site_module_name_((const void *)in->site).called, behind;
-    bool known = calls->is_stack && start && find_symbol(in, start, called, sizeof called, &behind) && behind == 0;
-    bool is_first = calls->looked_at == 0, is_ours = known && is_named_by_kolk(called);
-    calls->looked_at = calls->at + 1;
-    if (is_ours && is_first) note_typed(calls, called);
-    if (known && !is_ours && strcmp(called, calls->inside) != 0)
-        kolk_site_add_call_(calls, in, &(site_call){.function = called, .source = "", .is_merged = true});
-    if (!find_symbol(in, in->site - 1, calls->inside, sizeof calls->inside, &behind)) calls->inside[0] = 0;
-}
-
 void kolk_site_add_call_(site_calls *calls, const site_module *in, const site_call *call) {
-    if (calls->left && calls->looked_at <= calls->at) add_jumped_over(calls, in);
     if (!calls->left) return;
     site_text *out = calls->out;
     size_t before = out->length;

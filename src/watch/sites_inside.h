@@ -1,6 +1,5 @@
 /* sites_inside.h: declarations that the sites*.c files share. sites.c has the essay, modules and stacks; sites_call.c
- * prints a call; sites_function.c finds the call's function; sites_name.c shortens its name in C++; sites_source.c
- * finds its source lines. */
+ * prints a call and its function; sites_name.c shortens its name in C++; sites_source.c finds its source lines. */
 #ifndef KOLK_SRC_SITES_INSIDE_H
 #define KOLK_SRC_SITES_INSIDE_H
 
@@ -33,7 +32,6 @@ static inline void add_hex(site_text *out, const char *before, uintptr_t number)
 #ifdef __linux__
 
 #include <limits.h>
-#include <link.h>
 #include <unistd.h>
 
 typedef struct site_module {
@@ -43,24 +41,9 @@ typedef struct site_module {
     char path[PATH_MAX]; /* the loader's name for it; "" if the module has no name, or there is no module */
 } site_module;
 
-typedef struct module_name {
-    uintptr_t site, base;
-    uintptr_t called; /* start of the function that the call before the site calls; 0 if unknown */
-    bool found, is_libc;
-} module_name;
-
-/* Returns the segment of the module that contains the address; NULL if none does. */
-const ElfW(Phdr) * kolk_site_part_(const struct dl_phdr_info *loaded, uintptr_t address);
-
-module_name kolk_site_module_name_(const void *site);
-
 static inline bool kolk_site_read_(int file, uint64_t offset, void *bytes, size_t size) {
     return pread(file, bytes, size, (off_t)offset) == (ssize_t)size;
 }
-
-/* Adds "on_hit+0x2c". Returns false and adds nothing if no function with a name contains the address. The file must be
- * open. */
-bool kolk_site_add_function_(site_text *out, const site_module *in);
 
 /* Shortens the name of a C++ function that was just added: see sites_name.c. */
 void kolk_site_shorten_(site_text *out, size_t start);
@@ -81,10 +64,7 @@ typedef struct site_calls {
     size_t at;           /* the index of the stack's address that is being processed */
     size_t named;        /* the number of the stack's addresses that the printed calls cover */
     uint32_t left;       /* the number of calls that may still be written */
-    size_t looked_at;    /* the number of addresses that were already checked for a missing tail call */
-    char inside[128];    /* the function that contains the previous address */
     bool any;            /* kolk's own calls are printed, too */
-    bool is_stack;       /* the innermost call calls a function of kolk's */
     char typed_verb[16]; /* the verb of the typed functions that call the last function; "" if none do */
 } site_calls;
 

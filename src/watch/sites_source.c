@@ -19,7 +19,6 @@
 #if KOLK_HOSTED && defined(__linux__)
 
 #include "../core/fail.h"
-#include "../os/memory.h"
 #include "sites_inside.h"
 #include "../core/tools.h"
 
@@ -97,20 +96,6 @@ static void read_answer(line_answer *from, char next) {
     }
 }
 
-/* Returns addr2line's environment: a copy of ours without LD_PRELOAD, which may load a tool, and without kolk's own
- * variables. Returns NULL if there is no memory. */
-static char **copy_environment(size_t *size) {
-    size_t count = 0;
-    while (environ && environ[count]) count++;
-    *size = (count + 1) * sizeof *environ;
-    char **copy = (char **)kolk_memory_take_(*size, *size);
-    if (!copy) return NULL;
-    char **next = copy; /* the memory reads as 0, so the final NULL is already written */
-    for (size_t i = 0; i < count && environ[i]; i++)
-        if (strncmp(environ[i], "LD_PRELOAD=", 11) != 0 && strncmp(environ[i], "KOLK_", 5) != 0) *next++ = environ[i];
-    return copy;
-}
-
 static bool is_program(const char *path) {
     struct stat found;
     if (stat(path, &found) != 0) return false;
@@ -136,9 +121,10 @@ static bool find_addr2line(const site_module *in, char *path, size_t size) {
            find_program("addr2line", path, size);
 }
 
-/* Starts addr2line, whose output goes into a pipe. Returns its process ID, or -1. */
+/* Starts addr2line, whose output goes into a pipe. Returns its process ID, or -1. It gets no environment: LD_PRELOAD
+ * may load a tool, and kolk's own variables would apply to it. */
 static pid_t start_addr2line(char *path, const line_answer *to, int writer) {
-    char name[PATH_MAX], options[] = "-afi", of[] = "-e";
+    char name[PATH_MAX], options[] = "-afi", of[] = "-e", *none[] = {NULL};
     char digits[KOLK_STACK_ROOM_(KOLK_STACK_MOST_)][2 * sizeof(uintptr_t) + 3];
     char *arguments[4 + KOLK_STACK_ROOM_(KOLK_STACK_MOST_) + 1] = {name, options, of, path};
     KOLK_ASSERT_(to->count <= KOLK_STACK_ROOM_(KOLK_STACK_MOST_));
@@ -146,19 +132,16 @@ static pid_t start_addr2line(char *path, const line_answer *to, int writer) {
         snprintf(digits[i], sizeof digits[i], "0x%" PRIxPTR, (uintptr_t)to->stack[i] - 1 - to->in->base);
         arguments[4 + i] = digits[i];
     }
-    size_t size;
-    char **environment = find_addr2line(to->in, name, sizeof name) ? copy_environment(&size) : NULL;
-    if (!environment) return -1;
+    if (!find_addr2line(to->in, name, sizeof name)) return -1;
     pid_t process = -1;
     posix_spawn_file_actions_t files;
     if (posix_spawn_file_actions_init(&files) == 0) {
         if (posix_spawn_file_actions_adddup2(&files, writer, STDOUT_FILENO) != 0 ||
             posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0) != 0 ||
-            posix_spawn(&process, name, &files, NULL, arguments, environment) != 0)
+            posix_spawn(&process, name, &files, NULL, arguments, none) != 0)
             process = -1;
         posix_spawn_file_actions_destroy(&files);
     }
-    kolk_memory_release_(environment, size);
     return process;
 }
 

@@ -8,8 +8,7 @@
  *     stacks.c  places.c                                   stacks of allocs; how many live objects come from each
  *     stats.c  stats_at.c  stats_setting.c  records.c      statistics, and those of ended pools
  *     sizes.c  sizes_file.c                                capacities that tune themselves
- *     sites.c  sites_call.c  sites_function.c              addresses of code in words
- *     sites_name.c  sites_source.c
+ *     sites.c  sites_call.c  sites_name.c  sites_source.c  addresses of code in words
  *     remote.c  remote_pools.c  remote_pages.c             the pools of another process: remote.h
  *     remote_simple.c  remote_store.c  remote_bytemap.c
  *     remote_shared.c  remote_resource.c  remote_heap.c

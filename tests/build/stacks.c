@@ -1,13 +1,6 @@
 /* A program that frees an object twice, through wrappers, three calls below main, and leaks another. An optimising
- * compiler inlines these static functions; -DAPART keeps them, and makes a wrapper's last call a jump. stacks.sh finds
- * the lines by their comments. */
+ * compiler inlines these static functions. stacks.sh finds the lines by their comments. */
 #include "kolk/kolk.h"
-
-#ifdef APART
-#define WRAPPER __attribute__((noinline))
-#else
-#define WRAPPER static
-#endif
 
 struct message {
     int words[10];
@@ -18,15 +11,12 @@ static messages pool;
 static struct message *last;
 static int count;
 
-WRAPPER void message_drop(struct message *message);
-WRAPPER struct message *message_new(void);
-
-WRAPPER void message_drop(struct message *message) {
+static void message_drop(struct message *message) {
     count--;
     messages_free(&pool, message); /* in message_drop */
 }
 
-WRAPPER struct message *message_new(void) {
+static struct message *message_new(void) {
     count++;
     return messages_alloc(&pool); /* in message_new */
 }

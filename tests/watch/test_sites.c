@@ -1,14 +1,11 @@
-/* runs: not:wine with: src wraps: kolk_memory_commit_ kolk_memory_release_ kolk_memory_reserve_ */
+/* runs: not:wine */
 /* kolk_site_text on functions of this program, with the real addr2line, and with scripts in its place that print
  * arbitrary text. test_site_symbols.c tests symbols. */
 #include "site_test.h"
 
-#include "os/memory.h"
-
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/time.h>
@@ -66,31 +63,6 @@ static NOINLINE void fire_merged(void) {
 
 /* ---- Tools ------------------------------------------------------------------------------------------------------- */
 
-static bool reserve_refused, commit_refused;
-static atomic_int blocks; /* reserved and not released */
-
-void *__real_kolk_memory_reserve_(size_t size);
-void __real_kolk_memory_release_(void *start, size_t size);
-bool __real_kolk_memory_commit_(void *start, size_t size);
-void *__wrap_kolk_memory_reserve_(size_t size);
-void __wrap_kolk_memory_release_(void *start, size_t size);
-bool __wrap_kolk_memory_commit_(void *start, size_t size);
-
-void *__wrap_kolk_memory_reserve_(size_t size) {
-    if (reserve_refused) return NULL;
-    blocks++;
-    return __real_kolk_memory_reserve_(size);
-}
-
-void __wrap_kolk_memory_release_(void *start, size_t size) {
-    blocks--;
-    __real_kolk_memory_release_(start, size);
-}
-
-bool __wrap_kolk_memory_commit_(void *start, size_t size) {
-    return !commit_refused && __real_kolk_memory_commit_(start, size);
-}
-
 static const char *words(const void *site, bool lines) {
     static char text[1000];
     memset(text, 'x', sizeof text);
@@ -130,20 +102,22 @@ static const char *place_by(const char *script) {
 
 /* ---- Tests: this program ----------------------------------------------------------------------------------------- */
 
-/* promise: base.h "The file and line ... Returns `text`" */
-static void test_functions_have_names(void **state) {
+/* Static and exported functions, and a call that is the last instruction of its function, so that the return address
+ * may lie in the next one. promise: base.h "The file and line ... Returns `text`" */
+static void test_functions_and_places(void **state) {
     (void)state;
-    fire();
-    assert_words(words(last_call.site, false), "fire", false);
-    fire_everything();
-    assert_words(words(last_call.site, false), "fire_everything", false);
-}
-
-/* The call is the last instruction of its function, so the return address may lie in the next function. */
-static void test_call_at_the_end(void **state) {
-    (void)state;
-    if (setjmp(way_back) == 0) leave();
-    assert_words(words(last_call.site, false), "leave", false);
+    for (int lines = 0; lines < 2; lines++) {
+        if (lines && no_lines()) {
+            print_message("skipped: %s\n", no_lines());
+            skip();
+        }
+        fire();
+        assert_words(words(last_call.site, lines), "fire", lines);
+        fire_everything();
+        assert_words(words(last_call.site, lines), "fire_everything", lines);
+        if (setjmp(way_back) == 0) leave();
+        assert_words(words(last_call.site, lines), "leave", lines);
+    }
 }
 
 static void test_offset_is_that_of_the_return_address(void **state) {
@@ -153,20 +127,6 @@ static void test_offset_is_that_of_the_return_address(void **state) {
     uintptr_t offset = (uintptr_t)last_call.site - (uintptr_t)fire;
     snprintf(expected, sizeof expected, "fire+0x%" PRIxPTR, offset);
     assert_string_equal(words(last_call.site, false), expected);
-}
-
-static void test_places(void **state) {
-    (void)state;
-    if (no_lines()) {
-        print_message("skipped: %s\n", no_lines());
-        skip();
-    }
-    fire();
-    assert_words(words(last_call.site, true), "fire", true);
-    fire_everything();
-    assert_words(words(last_call.site, true), "fire_everything", true);
-    if (setjmp(way_back) == 0) leave();
-    assert_words(words(last_call.site, true), "leave", true);
 }
 
 /* Inlined functions are printed first. promise: base.h "The file and line ... Returns `text`" */
@@ -289,17 +249,15 @@ static void test_answers_of_addr2line(void **state) {
     assert_string_equal(place_by("no program"), "");
 }
 
+/* What may load a tool, or is for kolk, is not for addr2line. */
 static void test_environment_of_addr2line(void **state) {
     (void)state;
     setenv("KOLK_STATS", "1", 1);
-    setenv("KOLKHOZ", "kept", 1);
     setenv("LD_PRELOAD", "/nowhere/none.so", 1);
-    const char *place =
-        place_by("#!/bin/sh\n[ -z \"$LD_PRELOAD$KOLK_STATS\" ] && [ \"$KOLKHOZ\" = kept ] && echo 0x1 && echo fire && "
-                 "echo clean.c:1\n");
+    const char *place = place_by("#!/bin/sh\n[ -z \"$LD_PRELOAD$KOLK_STATS\" ] && echo 0x1 && echo fire && "
+                                 "echo clean.c:1\n");
     unsetenv("LD_PRELOAD");
     unsetenv("KOLK_STATS");
-    unsetenv("KOLKHOZ");
     assert_string_equal(place, " (clean.c:1)");
 
     fire();
@@ -478,19 +436,6 @@ static void test_no_files_left(void **state) {
     assert_words(text, "test_sites", false);
 }
 
-static void test_no_memory(void **state) {
-    (void)state;
-    static const char script[] = "#!/bin/sh\necho 0x1; echo fire; echo file.c:1\n";
-    assert_string_equal(place_by(script), " (file.c:1)");
-    reserve_refused = true;
-    assert_string_equal(place_by(script), "");
-    reserve_refused = false;
-    commit_refused = true;
-    assert_string_equal(place_by(script), "");
-    commit_refused = false;
-    assert_int_equal(blocks, 0);
-}
-
 /* Descriptors 0, 1 and 2 are closed in every combination, so that the pipe gets some of them. */
 static void test_closed_standard_files(void **state) {
     (void)state;
@@ -533,10 +478,8 @@ static void test_threads(void **state) {
 int main(int count, char **arguments) {
     if (count == 2 && strcmp(arguments[1], "site") == 0) return say_site();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_functions_have_names),
-        cmocka_unit_test(test_call_at_the_end),
+        cmocka_unit_test(test_functions_and_places),
         cmocka_unit_test(test_offset_is_that_of_the_return_address),
-        cmocka_unit_test(test_places),
         cmocka_unit_test(test_merged_functions),
         cmocka_unit_test(test_without_addr2line),
         cmocka_unit_test(test_sizes),
@@ -549,7 +492,6 @@ int main(int count, char **arguments) {
         cmocka_unit_test(test_program_with_more_rights),
         cmocka_unit_test(test_signals),
         cmocka_unit_test(test_no_files_left),
-        cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_closed_standard_files),
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_nothing_is_left),
