@@ -18,7 +18,7 @@
 #include "../src/os/system.h"
 
 #include "../src/base/assert.h"
-#include "../src/watch/stats_at.h"
+#include "../src/watch/stats.h"
 #include "../src/os/lock.h"
 #include "../src/os/memory.h"
 #include "../src/os/stack.h"

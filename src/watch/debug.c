@@ -16,9 +16,18 @@
 #include "../base/hash.h"
 #include "../os/memory.h"
 #include "../core/probes.h"
-#include "profiler.h"
 
 #define ZONE 16u /* the smallest size of a red zone in bytes */
+
+static kolk_profiler set_profiler;
+
+void kolk_set_profiler(const kolk_profiler *profiler) {
+    set_profiler = profiler ? *profiler : (kolk_profiler){NULL, NULL, NULL};
+}
+
+bool kolk_debug_has_profiler_(void) {
+    return set_profiler.alloc || set_profiler.free;
+}
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): the counter is written */
 static size_t count_up(size_t *counter) {
@@ -64,7 +73,7 @@ kolk_debug *kolk_debug_lay_out_(const kolk_debug_desc_ *desc) {
     kolk_debug *debug = (kolk_debug *)(void *)block;
     debug->desc = *desc;
     debug->desc.settings.quarantine = (uint32_t)quarantine;
-    if (kolk_debug_has_(debug, KOLK_DEBUG_TRACE)) debug->profiler = kolk_profiler_now_();
+    if (kolk_debug_has_(debug, KOLK_DEBUG_TRACE)) debug->profiler = set_profiler;
     debug->ring = (uint32_t *)(void *)(block + ring_at);
     debug->heads = (uint32_t *)(void *)(block + heads_at);
     debug->objects = bypassed ? (uintptr_t *)(void *)(block + objects_at) : NULL;

@@ -7,6 +7,9 @@
 #include "../core/watch.h"
 #include "places.h"
 
+/* Is a profiler set (kolk_set_profiler), which pools that are initialised now must call? */
+bool kolk_debug_has_profiler_(void);
+
 void kolk_debug_settle_(kolk_debug_desc_ *desc);
 kolk_debug *kolk_debug_lay_out_(const kolk_debug_desc_ *desc);
 bool kolk_debug_commit_(kolk_debug *debug, uint32_t capacity);

@@ -1,6 +1,6 @@
-/* homes.c: see homes.h. Most programs survive a pool that was moved or lost, so only the debug mode reports it. Every
- * build refuses a struct whose pool is gone. */
-#include "homes.h"
+/* homes.c: finds pools that are not where they were initialised. Most programs survive a pool that was moved or lost,
+ * so only the debug mode reports it. Every build refuses a struct whose pool is gone. */
+#include "registry.h"
 
 #if KOLK_HOSTED
 

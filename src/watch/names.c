@@ -1,4 +1,5 @@
-/* names.c: see names.h.
+/* names.c: copies of pools' names. The text that was passed to an init may lie in a module that is unloaded, or in a
+ * buffer that is used again, while the pool still exists.
  *
  *     bytes     | next, "bullets" | next, "rockets" | ... used | ......... |
  *
@@ -7,7 +8,7 @@
  *
  * The bytes are static, and are read and written without functions of libc. ThreadSanitizer would see a thread's mmap
  * and strcmp, but not the lock, and would report a race. */
-#include "names.h"
+#include "registry.h"
 
 #if KOLK_HOSTED
 

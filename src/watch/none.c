@@ -7,6 +7,10 @@ void kolk_scene(const char *name) {
     (void)name;
 }
 
+void kolk_set_profiler(const kolk_profiler *profiler) {
+    (void)profiler;
+}
+
 bool kolk_stats_now(void) {
     return false;
 }

@@ -1,10 +1,19 @@
-/* places.h: where the live objects of a pool were allocated, as far as the debug setting `sites` knows. Only one thread
- * at a time may use a struct. */
+/* places.h: sites with their callers, as the debug mode keeps them for each object; and where the live objects of a
+ * pool were allocated, as far as the debug setting `sites` knows. */
 #ifndef KOLK_SRC_PLACES_H
 #define KOLK_SRC_PLACES_H
 
+#include "../core/watch.h"
 #include "../core/writer.h"
-#include "stacks.h"
+
+/* Keeps the calling thread's stack, so that `depth` calls can be named later. Any thread may call it at any time. */
+kolk_kept_site_ kolk_stack_keep_(const void *site, uint32_t depth);
+
+/* Returns the addresses from the innermost on, then NULL; they live as long as the process. Returns NULL if only the
+ * site's address was kept. */
+const void *const *kolk_stack_kept_(kolk_kept_site_ kept);
+
+/* ---- Places. Only one thread at a time may use a struct ---------------------------------------------------------- */
 
 #define KOLK_PLACES_ 16u /* the most places of a pool that are listed */
 

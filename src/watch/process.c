@@ -14,12 +14,10 @@
 
 #include "../base/assert.h"
 #include "../os/lock.h"
-#include "homes.h"
 #include "registry.h"
 #include "settings.h"
 #include "sizes.h"
-#include "stats_at.h"
-#include "stats_setting.h"
+#include "stats.h"
 
 #include <stdlib.h>
 

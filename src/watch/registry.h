@@ -109,4 +109,30 @@ void kolk_registry_keep_all_(void);
  * the lock. */
 void kolk_registry_enter_(const char *scene);
 
+/* ---- names.c ----------------------------------------------------------------------------------------------------- */
+
+/* Returns a copy of the name that lives as long as the process. Equal names have the same copy. Returns the name
+ * itself if it is NULL, if another thread is forking, or if all copies together would exceed NAMES_BYTES (names.c).
+ * Takes the process's lock. */
+const char *kolk_names_keep_(const char *name);
+
+/* ---- homes.c: pools that were moved, initialised twice, or lost without a deinit. Not in freestanding builds ----- */
+
+/* Reports a pool that was not deinit'd before its struct was initialised again, if it is in debug mode. */
+void kolk_homes_report_evicted_(const kolk_noted_ *noted);
+
+/* At exit: reports the pools whose storage was freed or went out of scope without a deinit: those in debug mode, or
+ * with `all`, every one. */
+void kolk_homes_report_lost_(bool all);
+
+/* When the library that contains kolk is unloaded: reports the pools in debug mode that are not deinit'd. Nobody can
+ * deinit them any more: another copy of kolk in the process does not know them. */
+void kolk_homes_report_unloaded_(void);
+
+/* Does this struct belong to a living pool, or to one that is not in the registry? If the pool was moved, the registry
+ * is corrected, and debug mode reports the move. Returns false, and reports it, if the struct was never initialised
+ * (its number and name may be garbage), is a copy of a pool that was deinitialised, or belongs to another copy of
+ * kolk. */
+bool kolk_homes_check_(const void *pool, uint32_t number, const char *name, const void *site);
+
 #endif

@@ -9,13 +9,10 @@
  *
  * The files, each of which calls only those below:
  *
- *     remote_pools.c                       finds the pools: kolk_stats_write_of
- *     remote_bytemap.c  remote_shared.c    what the structs of these kinds point to
- *     remote_resource.c  remote_heap.c
- *     remote_simple.c                      pools, slot maps and queues, whose structs have all statistics
- *     remote_store.c                       the stores of shared pools and heaps
- *     remote_pages.c                       which memory is resident
- *     remote.c                             copies bytes, adds up numbers
+ *     remote_pools.c                    finds the pools: kolk_stats_write_of
+ *     remote_kinds.c  remote_heap.c     the structs of each kind, and what they point to
+ *     remote_store.c                    the stores of shared pools and heaps
+ *     remote.c                          copies bytes, adds up numbers, asks which memory is resident
  *
  * The other process runs meanwhile, so copies may be torn; and it may be hostile. So no pointer, size or count in a
  * copy is trusted: every pointer that is followed is to a copy whose size is known here. No lock in a copy is trusted
@@ -45,7 +42,6 @@ typedef struct kolk_remote_ {
     unsigned char *copies; /* address space for all copies of one pool */
     size_t used, committed;
 
-    /* remote_pages.c */
     int pages;         /* the open file; negative: there is none, or no right to read it */
     uint64_t page;     /* bytes of a page */
     uint64_t to_see;   /* bytes that may still be asked about in this look */

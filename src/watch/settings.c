@@ -13,7 +13,7 @@
 #include "../core/fail.h"
 #include "../base/hash.h"
 #include "../os/environment.h"
-#include "profiler.h"
+#include "debug.h"
 #include "../core/tools.h"
 #include "registry.h"
 #include "words.h"
@@ -130,45 +130,41 @@ static bool is_first_time(uint32_t *told) {
 
 /* Adds one setting. `of` names the source of the text; if it is NULL, mistakes are not reported. */
 static void add_setting(kolk_settings_ *settings, word setting, const char *of) {
-    static const struct {
+    const struct {
         const char *name;
-        uint32_t flags;
+        uint32_t *number;  /* the one behind =; NULL: there must be none */
+        const char *wrong; /* said of a number that is not from 1 to `most` */
+        uint32_t most, flags;
     } words[] = {
-        {"fill", KOLK_DEBUG_FILL},
-        {"guard", KOLK_DEBUG_GUARD},
-        {"sites", KOLK_DEBUG_SITES},
-        {"move", KOLK_DEBUG_MOVE},
-        {"trace", KOLK_DEBUG_TRACE},
-        {"all", KOLK_DEBUG_FILL | KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE | KOLK_DEBUG_SITES},
+        {"fill", NULL, NULL, 0, KOLK_DEBUG_FILL},
+        {"guard", NULL, NULL, 0, KOLK_DEBUG_GUARD},
+        {"sites", NULL, NULL, 0, KOLK_DEBUG_SITES},
+        {"move", NULL, NULL, 0, KOLK_DEBUG_MOVE},
+        {"trace", NULL, NULL, 0, KOLK_DEBUG_TRACE},
+        {"all", NULL, NULL, 0, KOLK_DEBUG_FILL | KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE | KOLK_DEBUG_SITES},
+        {"quarantine", &settings->quarantine, "is not understood: quarantine=SLOTS takes a number from 1 to 4294967295",
+         UINT32_MAX, KOLK_DEBUG_QUARANTINE},
+        {"sites", &settings->depth, "is not understood: sites=CALLS takes a number from 1 to 16", KOLK_STACK_MOST_,
+         KOLK_DEBUG_SITES},
+        {"sample", &settings->sample, "is not understood: sample=N takes a number from 1 to 4294967295", UINT32_MAX, 0},
     };
     word value = setting, key = {setting.start, 0};
     cut_off(&value, '=', &key);
-    bool known = false;
-    for (size_t i = 0; i < sizeof words / sizeof *words && !value.start; i++) {
-        if (!is_text(key, words[i].name)) continue;
-        known = true;
-        settings->flags |= words[i].flags;
-    }
-    if (is_text(setting, "all") && !settings->quarantine) settings->quarantine = ALL_QUARANTINE;
     uint32_t number = value.start ? number_of(value) : 0;
-    if (is_text(key, "quarantine")) {
-        if (number) settings->flags |= KOLK_DEBUG_QUARANTINE;
-        if (number) settings->quarantine = number;
-        if (!number && of)
-            refuse_setting(setting, of, "is not understood: quarantine=SLOTS takes a number from 1 to 4294967295");
-    } else if (is_text(key, "sites") && value.start) {
-        bool fits = number && number <= KOLK_STACK_MOST_;
-        if (fits) settings->flags |= KOLK_DEBUG_SITES;
-        if (fits) settings->depth = number;
-        if (!fits && of) refuse_setting(setting, of, "is not understood: sites=CALLS takes a number from 1 to 16");
-    } else if (is_text(key, "sample")) {
-        if (number) settings->sample = number;
-        if (!number && of)
-            refuse_setting(setting, of, "is not understood: sample=N takes a number from 1 to 4294967295");
-    } else if (!known && of) {
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (!is_text(key, words[i].name) || (value.start && !words[i].number)) continue;
+        if (words[i].number && (!number || number > words[i].most)) {
+            if (of) refuse_setting(setting, of, words[i].wrong);
+            return;
+        }
+        settings->flags |= words[i].flags;
+        if (words[i].number) *words[i].number = number;
+        if (is_text(key, "all") && !settings->quarantine) settings->quarantine = ALL_QUARANTINE;
+        return;
+    }
+    if (of)
         refuse_setting(setting, of,
                        "is not a setting: fill, guard, quarantine=SLOTS, sites, move, trace, sample=N, all");
-    }
 }
 
 /* Returns false if the list has no setting. */
@@ -291,7 +287,7 @@ kolk_settings_ kolk_settings_read_(const char *name, const char *own, bool loud)
     of = failures && loud && is_first_time(&told_failures) ? "KOLK_FAIL" : NULL;
     if (failures) add_failures(&settings, failures, name ? name : "", of);
     if (settings.flags & KOLK_DEBUG_SITES && !settings.depth) settings.depth = KOLK_STACK_DEPTH_;
-    if (kolk_profiler_is_set_()) settings.flags |= KOLK_DEBUG_TRACE;
+    if (kolk_debug_has_profiler_()) settings.flags |= KOLK_DEBUG_TRACE;
     if (is_bypassed()) settings.flags |= KOLK_DEBUG_BYPASS;
     return settings;
 }

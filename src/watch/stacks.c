@@ -12,7 +12,7 @@
  *
  * The table is full when all words or three quarters of the index are used. From then on, only the site's address is
  * kept for a stack that is not in the table. */
-#include "stacks.h"
+#include "places.h"
 
 #include "../base/assert.h"
 #include "../base/atomics.h"

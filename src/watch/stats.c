@@ -124,30 +124,24 @@ static void write_tables(kolk_writer_ *out, const kolk_records_ *records) {
     }
 }
 
+static void write_member(kolk_writer_ *out, const char *name, uint64_t number) {
+    kolk_write_text_(out, ", \"");
+    kolk_write_text_(out, name);
+    kolk_write_text_(out, "\": ");
+    kolk_write_number_(out, number);
+}
+
 static void write_json_pool(kolk_writer_ *out, const kolk_record_ *record) {
     const kolk_stats *stats = &record->stats;
     kolk_write_text_(out, "{\"name\": ");
     kolk_write_quoted_(out, stats->name, true);
     kolk_write_text_(out, ", \"kind\": ");
     kolk_write_quoted_(out, stats->kind, true);
-    for (size_t f = 0; f < LENGTH_OF(fields); f++) {
-        kolk_write_text_(out, ", \"");
-        kolk_write_text_(out, fields[f].name);
-        kolk_write_text_(out, "\": ");
-        kolk_write_number_(out, kolk_field_of_(stats, fields[f].at));
-    }
-    if (record->has_allocs && record->pools <= 1) {
-        kolk_write_text_(out, ", \"allocs\": ");
-        kolk_write_number_(out, record->allocs);
-    }
-    if (record->has_resident && record->pools <= 1) {
-        kolk_write_text_(out, ", \"resident_bytes\": ");
-        kolk_write_number_(out, record->resident);
-    }
-    if (record->pools > 1) {
-        kolk_write_text_(out, ", \"pools\": ");
-        kolk_write_number_(out, record->pools);
-    }
+    for (size_t f = 0; f < LENGTH_OF(fields); f++)
+        write_member(out, fields[f].name, kolk_field_of_(stats, fields[f].at));
+    if (record->has_allocs && record->pools <= 1) write_member(out, "allocs", record->allocs);
+    if (record->has_resident && record->pools <= 1) write_member(out, "resident_bytes", record->resident);
+    if (record->pools > 1) write_member(out, "pools", record->pools);
     kolk_write_text_(out, ", \"debug\": [");
     const char *comma = "";
     for (size_t w = 0; w < LENGTH_OF(debug_words); w++) {

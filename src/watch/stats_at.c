@@ -15,7 +15,7 @@
 #if KOLK_HOSTED
 
 #include "../core/fail.h"
-#include "stats_at.h"
+#include "stats.h"
 #include "../base/assert.h"
 #include "../base/atomics.h"
 #include "../os/clock.h"

@@ -13,7 +13,6 @@
 #include "../os/lock.h"
 #include "sizes.h"
 #include "stats.h"
-#include "stats_setting.h"
 
 #include <string.h>
 

@@ -4,14 +4,13 @@
  *     watch.c                                              the table of events
  *     process.c  settings.c                                the process's start and exit; settings of the debug mode
  *     registry.c  homes.c  names.c                         all pools; pools that are moved or lost; copies of names
- *     debug.c  debug_fill.c  debug_bypass.c  profiler.c    the debug mode of one pool
+ *     debug.c  debug_fill.c  debug_bypass.c                the debug mode of one pool
  *     stacks.c  places.c                                   stacks of allocs; how many live objects come from each
  *     stats.c  stats_at.c  stats_setting.c  records.c      statistics, and those of ended pools
  *     sizes.c  sizes_file.c                                capacities that tune themselves
  *     sites.c  sites_call.c  sites_name.c  sites_source.c  addresses of code in words
- *     remote.c  remote_pools.c  remote_pages.c             the pools of another process: remote.h
- *     remote_simple.c  remote_store.c  remote_bytemap.c
- *     remote_shared.c  remote_resource.c  remote_heap.c
+ *     remote.c  remote_pools.c  remote_kinds.c             the pools of another process: remote.h
+ *     remote_store.c  remote_heap.c
  *     none.c                                               the public functions where there is no operating system */
 #include "../core/watch.h"
 
@@ -20,8 +19,7 @@
 #include "../core/fail.h"
 #include "../os/stack.h"
 #include "debug.h"
-#include "homes.h"
-#include "names.h"
+#include "registry.h"
 #include "process.h"
 #include "settings.h"
 #include "sizes.h"

@@ -6,7 +6,7 @@
 #include "../help/child.h"
 #include "../help/listed.h"
 
-#include "watch/homes.h"
+#include "watch/registry.h"
 
 #include <sys/mman.h>
 

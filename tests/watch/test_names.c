@@ -1,7 +1,7 @@
 /* The copies of names: one for equal names, for all time, and within their bytes. */
 #include "../help/test.h"
 
-#include "watch/names.h"
+#include "watch/registry.h"
 
 static void test_equal_names_have_one_copy(void **state) {
     (void)state;

@@ -1,7 +1,10 @@
-/* remote_simple.c: the statistics of pools, slot maps and queues of another process. See remote.h. */
+/* remote_kinds.c: the statistics of each kind of pool in another process, except for heaps. See remote.h. */
 #include "remote.h"
 
 #include "../queue/queue_inside.h"
+#include "../resource/resource_inside.h"
+#include "../shared/shared_inside.h"
+#include "kolk/bytemap.h"
 #include "kolk/pool.h"
 #include "kolk/slotmap.h"
 
@@ -56,6 +59,47 @@ bool kolk_remote_queue_(kolk_remote_ *remote, const void *there, void *copy, kol
     if (cells) kolk_remote_see_(remote, queue->cells, (uint64_t)queue->capacity * queue->stride);
     out->has_allocs = cells != 0;
     if (cells) out->allocs = ticket / cells * queue->capacity + ticket % cells;
+    return true;
+}
+
+bool kolk_remote_bytemap_(kolk_remote_ *remote, const void *there, void *copy, kolk_record_ *out) {
+    kolk_bytemap *pool = (kolk_bytemap *)copy;
+    (void)there;
+    if (!pool->initialized_state || pool->count < 0) return false;
+    pool->byte_map = (uint8_t *)kolk_remote_copy_(remote, pool->byte_map, (size_t)pool->count);
+    if (!pool->byte_map) return false;
+    kolk_bytemap_stats(pool, &out->stats);
+    if (pool->object_size <= UINT32_MAX)
+        kolk_remote_see_(remote, pool->object_list, (uint64_t)pool->count * pool->object_size);
+    return true;
+}
+
+bool kolk_remote_shared_(kolk_remote_ *remote, const void *there, void *copy, kolk_record_ *out) {
+    const kolk_shared *pool = (const kolk_shared *)copy;
+    const kolk_shared_inside_ *inside =
+        (const kolk_shared_inside_ *)kolk_remote_copy_(remote, pool->inside, sizeof *inside);
+    (void)there;
+    if (!inside || !kolk_remote_store_(remote, &inside->store, &pool->inside->store, "shared", &out->stats))
+        return false;
+    kolk_shared_add_waits_(inside, &out->stats);
+    if (inside->store.lives) { /* which count the beginnings and the ends of lives */
+        out->has_allocs = kolk_remote_sum_(remote, inside->store.lives, kolk_store_fresh_(&inside->store),
+                                           sizeof(uint32_t), &out->allocs);
+        out->allocs = (out->allocs + out->stats.count) / 2;
+    }
+    return true;
+}
+
+bool kolk_remote_resource_(kolk_remote_ *remote, const void *there, void *copy, kolk_record_ *out) {
+    kolk_resource_inside_ *inside = (kolk_resource_inside_ *)kolk_remote_copy_(remote, there, sizeof *inside);
+    (void)copy;
+    if (!inside) return false;
+    kolk_resource_sum_up_(inside, &inside->listed);
+    inside->listed.name = "";
+    kolk_resource_fill_(inside, &out->stats);
+    out->more = &inside->listed;
+    out->has_allocs = true;
+    out->allocs = inside->counts.borrows;
     return true;
 }
 
