@@ -1,5 +1,5 @@
 /* runs: not:qemu not:wine wraps: help/system_calls.h */
-/* The registry: which pools it lists, its records of ended pools, many threads, forks, and the end of a program. */
+/* The registry: which pools it lists, its records of ended pools, forks, and the end of a program. */
 #include "../help/test.h"
 
 #include "../help/fakes.h"
@@ -66,24 +66,6 @@ static void test_the_list_ends(void **state) {
         assert_false(kolk_registry_is_home_(&all[0], 1));
         kolk_registry_remove_(1);
     }
-}
-
-static void test_the_copy_outlives_the_pool(void **state) {
-    (void)state;
-    fake pool;
-    char name[] = "short-lived";
-    kolk_records_ records = {0};
-    add_fake(&pool, name);
-    kolk_registry_collect_(&records);
-    kolk_stats expected = pool.stats;
-    remove_fake(&pool);
-    memset(name, 'x', sizeof name);
-    memset(&pool, 0xff, sizeof pool);
-    expected.name = records.first->stats.name;
-    assert_memory_equal(&records.first->stats, &expected, sizeof expected);
-    assert_string_equal(records.first->stats.name, "short-lived");
-    assert_null(records.first->next);
-    kolk_records_release_(&records);
 }
 
 /* A pool was never deinitialised, and its storage was reused for something else. */
@@ -469,126 +451,9 @@ static void test_refused_records(void **state) {
     refuse_nth_call(0);
 }
 
-/* ---- Threads ----------------------------------------------------------------------------------------------------- */
-
-enum { THREADS = 4, POOLS = 8, LIVES = 300 };
-
-/* Other threads may read these counters, as with real pools; but here they are atomic, so that ThreadSanitizer reports
- * only other races. */
-typedef struct busy {
-    const char *name;
-    uint32_t mark;
-    _Atomic uint32_t count;
-} busy;
-
-static void busy_stats(const void *pool, kolk_stats *out) {
-    const busy *self = pool;
-    *out = (kolk_stats){.name = self->name,
-                        .kind = "busy",
-                        .object_size = 1,
-                        .count = atomic_load_explicit(&((busy *)(uintptr_t)self)->count, memory_order_relaxed),
-                        .failed = 1};
-}
-
-static atomic_int threads_at_work;
-
-static void *live_many_lives(void *context) {
-    static const kolk_kind_ kind = {.stats = busy_stats};
-    uint64_t random = (uintptr_t)context;
-    for (unsigned life = 0; life < LIVES; life++) {
-        char name[POOLS][20];
-        busy pools[POOLS];
-        uint32_t n = 1 + random_below(&random, POOLS);
-        for (uint32_t i = 0; i < n; i++) {
-            snprintf(name[i], sizeof name[i], "busy %" PRIu32, i);
-            pools[i].name = name[i];
-            atomic_init(&pools[i].count, 0);
-            kolk_registry_add_(&pools[i], &pools[i].mark, &kind, false);
-        }
-        for (unsigned step = 0; step < 50; step++)
-            atomic_fetch_add_explicit(&pools[random_below(&random, n)].count, 1, memory_order_relaxed);
-        for (uint32_t i = 0; i < n; i++) {
-            atomic_store_explicit(&pools[i].count, 0, memory_order_relaxed);
-            kolk_registry_remove_(pools[i].mark);
-            memset(name[i], 'x', sizeof name[i]);
-        }
-    }
-    atomic_fetch_sub(&threads_at_work, 1);
-    return NULL;
-}
-
-static void start_threads(pthread_t threads[THREADS]) {
-    threads_at_work = THREADS;
-    kolk_process_start_();
-    for (uintptr_t i = 0; i < THREADS; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, live_many_lives, (void *)(i + 1)), 0);
-}
-
-static void join_threads(const pthread_t threads[THREADS]) {
-    for (size_t i = 0; i < THREADS; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
-}
-
-static void test_threads_come_and_go_while_statistics_are_read(void **state) {
-    (void)state;
-    pthread_t threads[THREADS];
-    start_threads(threads);
-    unsigned rounds = 0;
-    while (threads_at_work || rounds == 0) {
-        kolk_records_ records = {0};
-        uint32_t pools = 0;
-        kolk_registry_collect_(&records);
-        for (const kolk_record_ *at = records.first; at; at = at->next, pools++) {
-            assert_memory_equal(at->stats.name, "busy ", 5);
-            assert_in_range(at->stats.name[5], '0', '0' + POOLS - 1);
-            assert_int_equal(at->stats.name[6], 0);
-            assert_in_range(at->stats.count, 0, 50);
-            assert_in_range(at->nth, 1, THREADS);
-        }
-        assert_in_range(pools, 0, THREADS * POOLS);
-        kolk_records_release_(&records);
-        size_t bytes = 0;
-        kolk_stats_write(KOLK_STATS_JSON, count_bytes, &bytes);
-        assert_true(bytes >= strlen("{\"pools\": []}\n"));
-        rounds++;
-    }
-    join_threads(threads);
-    assert_string_equal(listed(NULL), "");
-}
-
-/* Each life adds 1 to `failed`, and none may be lost, though only the registry counts them. */
-static void play_threads(const char *argument) {
-    pthread_t threads[THREADS];
-    (void)argument;
-    start_threads(threads);
-    join_threads(threads);
-}
-
-static void test_what_many_threads_leave_is_added_up(void **state) {
-    (void)state;
-    ending seen = run_scenario("threads", "1", NULL);
-    assert_int_equal(seen.status, 0);
-    uint32_t expected[POOLS] = {0};
-    for (uint64_t thread = 1; thread <= THREADS; thread++) {
-        uint64_t random = thread;
-        for (unsigned life = 0; life < LIVES; life++) {
-            uint32_t n = 1 + random_below(&random, POOLS);
-            for (uint32_t i = 0; i < n; i++) expected[i]++;
-            for (unsigned step = 0; step < 50; step++) next_random(&random);
-        }
-    }
-    for (uint32_t i = 0; i < POOLS; i++) {
-        char name[20];
-        snprintf(name, sizeof name, "\nbusy %" PRIu32 " ", i);
-        const char *line = strstr(seen.text, name);
-        assert_non_null(line);
-        uint32_t size, alive, peak, capacity, failed;
-        assert_int_equal(sscanf(line, " busy %*u busy %u %u %u %u %u", &size, &alive, &peak, &capacity, &failed), 5);
-        assert_int_equal(alive, 0);
-        assert_int_equal(failed, expected[i]);
-    }
-}
-
 /* ---- Forks ------------------------------------------------------------------------------------------------------- */
+
+enum { THREADS = 4 };
 
 static atomic_bool enough;
 
@@ -621,7 +486,7 @@ static void test_forks_while_threads_are_at_work(void **state) {
         await_child(child);
     }
     enough = true;
-    join_threads(threads);
+    for (size_t i = 0; i < THREADS; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
 }
 
 /* ---- The end of a program ---------------------------------------------------------------------------------------- */
@@ -801,41 +666,7 @@ static void test_impossible_statistics_are_not_written(void **state) {
                   "whole  fake    11     13    14        15  4053511554     19\n");
 }
 
-/* ---- Pools that are not where they were listed ------------------------------------------------------------------- */
-
-static void test_a_pool_that_was_moved(void **state) {
-    (void)state;
-    fake here, there;
-    kolk_noted_ noted;
-    add_fake(&here, "nomad");
-    assert_true(kolk_registry_is_home_(&here, here.mark));
-    assert_true(kolk_registry_is_home_(&there, 0)); /* nothing is known about it */
-    there = here;
-    there.stats.count++;
-    assert_false(kolk_registry_is_home_(&there, there.mark));
-    assert_true(kolk_registry_rehome_(&there, there.mark, &noted));
-    assert_string_equal(noted.name, "nomad");
-    assert_true(kolk_registry_is_home_(&there, there.mark));
-    assert_false(kolk_registry_is_home_(&here, here.mark));
-    memset(&here, 0xff, sizeof here);
-    kolk_records_ records = {0};
-    kolk_registry_collect_(&records);
-    assert_int_equal(records.first->stats.count, there.stats.count);
-    kolk_records_release_(&records);
-    here = there;
-    remove_fake(&there);
-    assert_false(kolk_registry_is_home_(&here, here.mark)); /* a copy of a pool that is gone */
-    assert_false(kolk_registry_rehome_(&here, here.mark, &noted));
-    add_fake(&there, "next"); /* takes over its entry */
-    assert_int_equal(entry_of_number(here.mark), entry_of_number(there.mark));
-    assert_false(kolk_registry_rehome_(&here, here.mark, &noted));
-    kolk_registry_remove_(here.mark);
-    assert_string_equal(listed(NULL), "next ");
-    here.mark = entry_of_number(here.mark) + 5; /* a meaningless number, as in a struct that was never initialised */
-    assert_false(kolk_registry_is_home_(&here, here.mark));
-    assert_false(kolk_registry_rehome_(&here, here.mark, &noted));
-    remove_fake(&there);
-}
+/* ---- A pool in the place of another; contracts/test_all_homes.c has the moved and copied ones -------------------- */
 
 static void test_a_pool_in_the_place_of_another(void **state) {
     (void)state;
@@ -863,7 +694,6 @@ int main(int argc, char **argv) {
     static const scenario scenarios[] = {
         {"refused entries", play_refused_entries},
         {"refused setting", play_refused_setting},
-        {"threads", play_threads},
         {"ending", play_ending},
         {"exit in handler", play_exit_in_handler},
         {"handler uses the registry", play_handler_uses_the_registry},
@@ -876,7 +706,6 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         TEST(test_named_pools_are_listed),
         TEST(test_the_list_ends),
-        TEST(test_the_copy_outlives_the_pool),
         TEST(test_what_has_gone_without_a_word_is_not_listed),
         TEST(test_a_pool_is_written_to_in_add_only),
         TEST(test_numbers_are_used_again),
@@ -889,8 +718,6 @@ int main(int argc, char **argv) {
         TEST(test_a_pool_that_there_is_no_memory_for_is_not_listed),
         TEST(test_a_setting_that_there_is_no_memory_for),
         TEST(test_refused_records),
-        TEST(test_threads_come_and_go_while_statistics_are_read),
-        TEST(test_what_many_threads_leave_is_added_up),
         TEST(test_forks_while_threads_are_at_work),
         TEST(test_the_order_at_exit),
         TEST(test_exit_during_exit),
@@ -899,7 +726,6 @@ int main(int argc, char **argv) {
         TEST(test_the_end_after_the_end),
         TEST(test_dead_storage_is_not_looked_at),
         TEST(test_impossible_statistics_are_not_written),
-        TEST(test_a_pool_that_was_moved),
         TEST(test_a_pool_in_the_place_of_another),
         TEST(test_a_full_registry),
     };

@@ -226,47 +226,17 @@ static void test_a_file_that_cannot_be_read(void **state) {
     assert_ending(run_scenario("tell", NULL, NULL), 0, PLAIN);
 }
 
-static jmp_buf out_of_init;
-
-static void jump(const kolk_failure *failure, void *context) {
-    (void)context;
-    fprintf(stderr, "%d %s\n", failure->rule == KOLK_BAD_SETTING, strstr(failure->sentence, ": \""));
-    longjmp(out_of_init, 1);
-}
-
-static void play_jump(const char *argument) {
-    static kolk_pool pool;
-    static unsigned jumps;
-    (void)argument;
-    kolk_set_failure_handler(jump, NULL);
-    if (setjmp(out_of_init)) assert_true(++jumps && is_all_zero(&pool));
-    assert_int_equal(kolk_pool_init(&pool, &(kolk_pool_desc){.name = "a", .object_size = 1}), KOLK_OK);
-    fprintf(stderr, "%u jumps, %u slots\n", jumps, pool.capacity);
-    kolk_set_failure_handler(NULL, NULL);
-}
-
-/* A handler that leaves by longjmp gets each report once. */
-static void test_the_handler_may_longjmp(void **state) {
-    (void)state;
-    assert_ending(run_with("jump", "x\na = 2\ny\n", NULL), 0,
-                  "1 : \"x\" is not understood: POOL = SLOTS, [SCENE] or # COMMENT\n"
-                  "1 : \"y\" is not understood: POOL = SLOTS, [SCENE] or # COMMENT\n2 jumps, 2 slots\n");
-}
-
 int main(int argc, char **argv) {
     static const scenario scenarios[] = {
-        {"odd names", play_odd_names}, {"random", play_random}, {"bytemap", play_bytemap},
-        {"tell", play_tell},           {"jump", play_jump},
+        {"odd names", play_odd_names},
+        {"random", play_random},
+        {"bytemap", play_bytemap},
+        {"tell", play_tell},
     };
     RUN_SCENARIO(scenarios);
     const struct CMUnitTest tests[] = {
-        TEST(test_odd_names),
-        TEST(test_bytemaps_take_no_part),
-        TEST(test_random_peaks),
-        TEST(test_capacities),
-        TEST(test_lines_that_are_wrong),
-        TEST(test_a_file_that_cannot_be_read),
-        TEST(test_the_handler_may_longjmp),
+        TEST(test_odd_names),  TEST(test_bytemaps_take_no_part), TEST(test_random_peaks),
+        TEST(test_capacities), TEST(test_lines_that_are_wrong),  TEST(test_a_file_that_cannot_be_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
