@@ -132,22 +132,21 @@ static bool is_first_time(uint32_t *told) {
 static void add_setting(kolk_settings_ *settings, word setting, const char *of) {
     const struct {
         const char *name;
-        uint32_t flags;
-        uint32_t *number; /* the one behind =; NULL: there must be none */
-        uint32_t most;
-        const char *wrong; /* said of another number */
+        uint32_t *number;  /* the one behind =; NULL: there must be none */
+        const char *wrong; /* said of a number that is not from 1 to `most` */
+        uint32_t most, flags;
     } words[] = {
-        {"fill", KOLK_DEBUG_FILL, NULL, 0, NULL},
-        {"guard", KOLK_DEBUG_GUARD, NULL, 0, NULL},
-        {"sites", KOLK_DEBUG_SITES, NULL, 0, NULL},
-        {"move", KOLK_DEBUG_MOVE, NULL, 0, NULL},
-        {"trace", KOLK_DEBUG_TRACE, NULL, 0, NULL},
-        {"all", KOLK_DEBUG_FILL | KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE | KOLK_DEBUG_SITES, NULL, 0, NULL},
-        {"quarantine", KOLK_DEBUG_QUARANTINE, &settings->quarantine, UINT32_MAX,
-         "is not understood: quarantine=SLOTS takes a number from 1 to 4294967295"},
-        {"sites", KOLK_DEBUG_SITES, &settings->depth, KOLK_STACK_MOST_,
-         "is not understood: sites=CALLS takes a number from 1 to 16"},
-        {"sample", 0, &settings->sample, UINT32_MAX, "is not understood: sample=N takes a number from 1 to 4294967295"},
+        {"fill", NULL, NULL, 0, KOLK_DEBUG_FILL},
+        {"guard", NULL, NULL, 0, KOLK_DEBUG_GUARD},
+        {"sites", NULL, NULL, 0, KOLK_DEBUG_SITES},
+        {"move", NULL, NULL, 0, KOLK_DEBUG_MOVE},
+        {"trace", NULL, NULL, 0, KOLK_DEBUG_TRACE},
+        {"all", NULL, NULL, 0, KOLK_DEBUG_FILL | KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE | KOLK_DEBUG_SITES},
+        {"quarantine", &settings->quarantine, "is not understood: quarantine=SLOTS takes a number from 1 to 4294967295",
+         UINT32_MAX, KOLK_DEBUG_QUARANTINE},
+        {"sites", &settings->depth, "is not understood: sites=CALLS takes a number from 1 to 16", KOLK_STACK_MOST_,
+         KOLK_DEBUG_SITES},
+        {"sample", &settings->sample, "is not understood: sample=N takes a number from 1 to 4294967295", UINT32_MAX, 0},
     };
     word value = setting, key = {setting.start, 0};
     cut_off(&value, '=', &key);

@@ -37,7 +37,7 @@ static inline void write_file(const char *text) {
 }
 
 static inline const char *read_file(void) {
-    static char text[2000];
+    static char text[10000];
     FILE *file = fopen(path, "rb");
     assert_non_null(file);
     text[fread(text, 1, sizeof text - 1, file)] = 0;

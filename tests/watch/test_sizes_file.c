@@ -398,33 +398,24 @@ static void test_a_file_that_is_slow(void **state) {
 
 /* ---- How it is replaced ------------------------------------------------------------------------------------------ */
 
-/* A reader that has the file open sees the whole old text. promise: base.h "Text that people ... go to stderr" */
-static void test_it_is_replaced_at_once(void **state) {
+/* A reader that has the file open sees the whole old text, also with statistics in other formats.
+ * promise: base.h "Text that people ... go to stderr" */
+static void test_files_are_replaced_at_once(void **state) {
     (void)state;
-    char text[20] = "";
-    write_file("a = 2\n");
-    FILE *open_before = fopen(path, "rb");
-    assert_non_null(open_before);
-    assert_ending(run_needs("a=1", path), 0, "");
-    assert_int_equal(fread(text, 1, sizeof text, open_before), 6);
-    assert_string_equal(text, "a = 2\n");
-    fclose(open_before);
-    assert_string_equal(read_file(), "a = 1\n");
-}
-
-/* The same holds for statistics in other formats. */
-static void test_other_statistics_are_replaced_at_once(void **state) {
-    (void)state;
-    char setting[120], text[20] = "";
-    snprintf(setting, sizeof setting, "openmetrics:%s", path);
-    write_file("what was there\n");
-    FILE *open_before = fopen(path, "rb");
-    assert_non_null(open_before);
-    assert_ending(run_scenario("needs", setting, "a=1"), 0, "");
-    assert_int_equal(fread(text, 1, sizeof text, open_before), 15);
-    assert_string_equal(text, "what was there\n");
-    fclose(open_before);
-    assert_non_null(strstr(read_file(), "kolk_peak{pool=\"a\",kind=\"pool\"} 1\n"));
+    static const char *const rows[][2] = {{"sizes", "a = 1\n"},
+                                          {"openmetrics", "kolk_peak{pool=\"a\",kind=\"pool\"} 1\n"}};
+    for (size_t i = 0; i < LENGTH_OF(rows); i++) {
+        char setting[120], text[20] = "";
+        snprintf(setting, sizeof setting, "%s:%s", rows[i][0], path);
+        write_file("a = 2\n");
+        FILE *open_before = fopen(path, "rb");
+        assert_non_null(open_before);
+        assert_ending(run_scenario("needs", setting, "a=1"), 0, "");
+        assert_int_equal(fread(text, 1, sizeof text, open_before), 6);
+        assert_string_equal(text, "a = 2\n");
+        fclose(open_before);
+        assert_non_null(strstr(read_file(), rows[i][1]));
+    }
 }
 
 static void test_new_files_that_were_left_behind(void **state) {
@@ -496,8 +487,7 @@ int main(int argc, char **argv) {
         TEST(test_refused_memory),
         TEST(test_files_without_a_length),
         TEST(test_a_file_that_is_slow),
-        TEST(test_it_is_replaced_at_once),
-        TEST(test_other_statistics_are_replaced_at_once),
+        TEST(test_files_are_replaced_at_once),
         TEST(test_new_files_that_were_left_behind),
         TEST(test_links_and_permissions_stay),
         TEST(test_special_files),

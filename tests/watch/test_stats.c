@@ -296,15 +296,6 @@ static void test_pools_of_the_same_name(void **state) {
     remove_fakes(pools, LENGTH_OF(pools));
 }
 
-static void test_no_other_format(void **state) {
-    (void)state;
-    fake pool;
-    add_fake(&pool, "a");
-    assert_string_equal(write_in((kolk_stats_format)4), "");
-    assert_string_equal(write_in((kolk_stats_format)-1), "");
-    remove_fake(&pool);
-}
-
 /* ---- Other people's parsers -------------------------------------------------------------------------------------- */
 
 /* Runs a Python program, which must exit with 0, with the statistics as its input: in the first interpreter that has
@@ -679,7 +670,6 @@ int main(int argc, char **argv) {
         TEST(test_openmetrics),
         TEST(test_prometheus),
         TEST(test_pools_of_the_same_name),
-        TEST(test_no_other_format),
         TEST(test_a_json_parser_reads_it),
         TEST(test_an_openmetrics_parser_reads_it),
         TEST(test_pieces),
