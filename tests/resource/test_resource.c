@@ -277,6 +277,8 @@ static void test_a_second_give_back_tells_of_the_first(void **state) {
     return_it(&first);
     begin_notes(&taken);
     kolk_resource_give_back(&pool, &copy);
+    assert_true(taken.last.sites);
+    assert_null(strstr(taken.sentence, "KOLK_DEBUG"));
     assert_non_null(strstr(taken.sentence, "kolk: db: resource 0 is given back a second time, after it was borrowed by "
                                            "the test in take_thing+0x"));
     snprintf(words, sizeof words, "(%d), by ", (int)getpid());
@@ -394,22 +396,6 @@ static void test_sites(void **state) {
     end();
 }
 
-/* With `sites`, the report also has the site of the second give_back. promise: "a resource pool ... last borrower" */
-static void test_the_site_of_a_second_give_back(void **state) {
-    (void)state;
-    notes taken;
-    setenv("KOLK_DEBUG", "sites:db", 1);
-    begin((kolk_resource_pool_desc){.max = 1});
-    kolk_borrowed one = borrowed(NULL);
-    return_it(&one);
-    begin_notes(&taken);
-    kolk_resource_give_back(&pool, &one);
-    assert_int_equal(taken.count, 1);
-    assert_true(taken.last.sites);
-    assert_null(strstr(taken.sentence, "KOLK_DEBUG"));
-    end();
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         DEBUG_TEST(test_descriptors_that_are_refused),
@@ -430,7 +416,6 @@ int main(void) {
         DEBUG_TEST(test_keys_have_255_bytes),
         DEBUG_TEST(test_forced_failures),
         DEBUG_TEST(test_sites),
-        DEBUG_TEST(test_the_site_of_a_second_give_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
