@@ -441,48 +441,41 @@ static void make_damaged_file(void) {
 /* However a borrower learns of the damage, the next one gets another connection. */
 static void test_a_damaged_file(void **state) {
     (void)state;
+    enum {
+        A_STEP,
+        AN_EXEC,
+        AN_EXEC_OF_SQLITE,
+        A_STATEMENT_OF_ITS_OWN,
+        A_KEPT_STATEMENT,
+        A_STATEMENT_PREPARED_AGAIN,
+        WAYS
+    };
     static const char sum[] = "select sum(length(text)) from t";
     make_damaged_file();
     open_store();
 
-    kolk_sqlite_borrow borrow = reader();
-    assert_int_equal(sqlite3_step(kolk_sqlite_prepare(&borrow, sum)), SQLITE_CORRUPT);
-    kolk_sqlite_give_back(&borrow);
-    EVENTUALLY(stats_of(&store.readers).unclean == 1);
-
-    borrow = reader();
-    assert_false(kolk_sqlite_exec(&borrow, sum));
-    assert_int_equal(borrow.error.code & 0xff, SQLITE_CORRUPT);
-    assert_string_equal(borrow.error.text, "select sum(length(text)) from t: database disk image is malformed");
-    assert_true(kolk_sqlite_exec(&borrow, "select 1")); /* so the last error is none */
-    kolk_sqlite_give_back(&borrow);
-    EVENTUALLY(stats_of(&store.readers).unclean == 2);
-
-    borrow = reader();
-    assert_int_equal(sqlite3_exec(borrow.db, sum, NULL, NULL, NULL), SQLITE_CORRUPT); /* the connection's last error */
-    kolk_sqlite_give_back(&borrow);
-    EVENTUALLY(stats_of(&store.readers).unclean == 3);
-
-    borrow = reader(); /* the error of a statement, but not the last one */
-    sqlite3_stmt *left;
-    assert_int_equal(sqlite3_prepare_v2(borrow.db, sum, -1, &left, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(left), SQLITE_CORRUPT);
-    assert_int_equal(sqlite3_exec(borrow.db, "select 1", NULL, NULL, NULL), SQLITE_OK);
-    kolk_sqlite_give_back(&borrow);
-    EVENTUALLY(stats_of(&store.readers).unclean == 4);
-
-    borrow = reader(); /* the error of a kept statement, but not the last one */
-    assert_int_equal(sqlite3_step(kolk_sqlite_prepare(&borrow, sum)), SQLITE_CORRUPT);
-    assert_int_equal(sqlite3_exec(borrow.db, "select 1", NULL, NULL, NULL), SQLITE_OK);
-    kolk_sqlite_give_back(&borrow);
-    EVENTUALLY(stats_of(&store.readers).unclean == 5);
-
-    borrow = reader(); /* the error of a statement that was prepared again */
-    assert_int_equal(sqlite3_step(kolk_sqlite_prepare(&borrow, sum)), SQLITE_CORRUPT);
-    kolk_sqlite_prepare(&borrow, sum);
-    assert_int_equal(sqlite3_exec(borrow.db, "select 1", NULL, NULL, NULL), SQLITE_OK);
-    kolk_sqlite_give_back(&borrow);
-    EVENTUALLY(stats_of(&store.readers).unclean == 6);
+    kolk_sqlite_borrow borrow;
+    for (int way = A_STEP; way < WAYS; way++) {
+        sqlite3_stmt *sums = NULL;
+        borrow = reader();
+        if (way == AN_EXEC) {
+            assert_false(kolk_sqlite_exec(&borrow, sum));
+            assert_int_equal(borrow.error.code & 0xff, SQLITE_CORRUPT);
+            assert_string_equal(borrow.error.text, "select sum(length(text)) from t: database disk image is malformed");
+        } else if (way == AN_EXEC_OF_SQLITE) {
+            assert_int_equal(sqlite3_exec(borrow.db, sum, NULL, NULL, NULL), SQLITE_CORRUPT);
+        } else if (way == A_STATEMENT_OF_ITS_OWN) {
+            assert_int_equal(sqlite3_prepare_v2(borrow.db, sum, -1, &sums, NULL), SQLITE_OK);
+        } else {
+            sums = kolk_sqlite_prepare(&borrow, sum);
+        }
+        if (sums) assert_int_equal(sqlite3_step(sums), SQLITE_CORRUPT);
+        if (way == A_STATEMENT_PREPARED_AGAIN) kolk_sqlite_prepare(&borrow, sum);
+        bool is_last = way == A_STEP || way == AN_EXEC_OF_SQLITE; /* the connection's last error; else that is none */
+        if (!is_last) assert_true(kolk_sqlite_exec(&borrow, "select 1"));
+        kolk_sqlite_give_back(&borrow);
+        EVENTUALLY(stats_of(&store.readers).unclean == (uint64_t)way + 1);
+    }
 
     borrow = reader(); /* an error in the SQL is not an error of the file */
     assert_false(kolk_sqlite_exec(&borrow, "selct"));
