@@ -1,11 +1,10 @@
 /* pq.c: connections to PostgreSQL as resources.
  *
- *     pq.c              init, and what is done with a borrow
- *     pq_pool.c         the functions of the pool: create, validate, reset, destroy
- *     pq_connect.c      connecting, with the hosts of pq_hosts.c
- *     pq_query.c        a request and its answer; cancelling
- *     pq_statements.c   what was prepared
- *     pq_error.c        errors in words
+ *     pq.c           init, and what is done with a borrow
+ *     pq_pool.c      the functions of the pool: create, validate, reset, destroy
+ *     pq_connect.c   connecting, with the hosts of pq_hosts.c
+ *     pq_query.c     a request and its answer; cancelling
+ *     pq_error.c     errors in words
  *
  * libpq's calls that wait (PQconnectdb, PQexec, PQcancel) take no deadline. So this adapter waits only by poll on the
  * connection's socket, between calls that don't wait.
@@ -79,6 +78,47 @@ kolk_status kolk_pq_init(kolk_pq *db, const kolk_pq_desc *desc) {
     return kolk_resource_init(&db->pool, &pool);
 }
 
+/* ---- Prepared statements: a program has some dozens, so an array is enough --------------------------------------- */
+
+/* FNV-1a (Fowler, Noll, Vo, 1991). */
+static uint64_t hash_of(const char *text) {
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (; *text; text++) hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+static pq_statement *find_statement(const pq_connection *connection, const char *name) {
+    for (size_t i = 0; i < connection->count; i++)
+        if (strcmp(connection->statements[i].name, name) == 0) return &connection->statements[i];
+    return NULL;
+}
+
+static bool statement_is(const pq_statement *statement, const char *sql) {
+    return statement->text == hash_of(sql);
+}
+
+/* If memory runs out, the statement is not recorded, and preparing it again fails at the server as a duplicate. */
+static void note_statement(pq_connection *connection, const char *name, const char *sql) {
+    if (connection->count == connection->room) {
+        size_t room = connection->room * 2 + 8;
+        pq_statement *more = realloc(connection->statements, room * sizeof *more);
+        if (!more) return;
+        connection->statements = more;
+        connection->room = room;
+    }
+    char *copy = strdup(name);
+    if (copy) connection->statements[connection->count++] = (pq_statement){.name = copy, .text = hash_of(sql)};
+}
+
+static void forget_statement(pq_connection *connection, pq_statement *statement) {
+    free(statement->name);
+    *statement = connection->statements[--connection->count];
+}
+
+void kolk_pq_forget_statements_(pq_connection *connection) {
+    while (connection->count > 0) forget_statement(connection, connection->statements);
+}
+
 /* ---- Executing --------------------------------------------------------------------------------------------------- */
 
 PGconn *kolk_pq_conn(const kolk_borrowed *borrow) {
@@ -94,9 +134,8 @@ static bool is_stale(const PGresult *result) {
 
 /* Records what the answer means for the connection's prepared statements. */
 static void note_answer(pq_connection *connection, const pq_request *request, const PGresult *result) {
-    pq_statement *statement = request->name ? kolk_pq_find_statement_(connection, request->name) : NULL;
-    if (statement && kolk_pq_is_state_(result, "26000"))
-        kolk_pq_forget_statement_(connection, statement); /* it is gone */
+    pq_statement *statement = request->name ? find_statement(connection, request->name) : NULL;
+    if (statement && kolk_pq_is_state_(result, "26000")) forget_statement(connection, statement); /* it is gone */
     if (statement && is_stale(result)) statement->stale = true;
     const char *tag = result ? PQcmdStatus((PGresult *)(uintptr_t)result) : "";
     if (strcmp(tag, "DISCARD ALL") == 0 || strcmp(tag, "DEALLOCATE ALL") == 0) kolk_pq_forget_statements_(connection);
@@ -162,7 +201,7 @@ static PGresult *deallocate(const kolk_borrowed *borrow, pq_statement *statement
     free(sql);
     bool was_gone = kolk_pq_is_state_(result, "26000");
     if (error->code && !was_gone) return result;
-    kolk_pq_forget_statement_(connection, statement);
+    forget_statement(connection, statement);
     if (was_gone && PQtransactionStatus(connection->conn) != PQTRANS_IDLE) return result; /* it has failed */
     PQclear(result);
     *error = (kolk_error){0};
@@ -173,10 +212,10 @@ static PGresult *deallocate(const kolk_borrowed *borrow, pq_statement *statement
 static PGresult *prepare(const kolk_borrowed *borrow, const char *name, const char *sql, kolk_deadline deadline,
                          kolk_error *error) {
     pq_connection *connection = (pq_connection *)borrow->resource;
-    pq_statement *known = connection ? kolk_pq_find_statement_(connection, name) : NULL;
+    pq_statement *known = connection ? find_statement(connection, name) : NULL;
     *error = (kolk_error){0};
     if (known && !known->stale) {
-        if (!kolk_pq_statement_is_(known, sql))
+        if (!statement_is(known, sql))
             kolk_pq_say_(error, KOLK_PQ_OTHER, "a statement of this name, with another text, is prepared already");
         return NULL;
     }
@@ -185,7 +224,7 @@ static PGresult *prepare(const kolk_borrowed *borrow, const char *name, const ch
     result = execute(borrow, &(pq_request){.name = name, .sql = sql}, deadline, error);
     if (error->code) return result;
     PQclear(result);
-    kolk_pq_note_statement_(connection, name, sql);
+    note_statement(connection, name, sql);
     return NULL;
 }
 

@@ -106,15 +106,9 @@ bool kolk_pq_ask_(pq_connection *connection, const char *sql, kolk_deadline dead
  * by the cancel request or by itself. */
 bool kolk_pq_cancel_(pq_connection *connection, PGresult **result);
 
-/* ---- Prepared statements: pq_statements.c ------------------------------------------------------------------------ */
+/* ---- Prepared statements: pq.c ----------------------------------------------------------------------------------- */
 
-pq_statement *kolk_pq_find_statement_(const pq_connection *connection, const char *name);
-void kolk_pq_note_statement_(pq_connection *connection, const char *name, const char *sql);
-void kolk_pq_forget_statement_(pq_connection *connection, pq_statement *statement);
 void kolk_pq_forget_statements_(pq_connection *connection);
-
-/* Does the statement have this text? */
-bool kolk_pq_statement_is_(const pq_statement *statement, const char *sql);
 
 /* ---- The pool's functions: pq_pool.c ----------------------------------------------------------------------------- */
 

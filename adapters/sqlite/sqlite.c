@@ -68,7 +68,8 @@ struct kolk_sqlite_connection {
 
 typedef struct kolk_sqlite_connection connection;
 
-/* No function of kolk may be a cancellation point, but file functions, and so SQLite's, are. */
+/* No function of kolk may be a cancellation point, but file functions, and so SQLite's, are. The pool does the same
+ * around its callbacks. */
 static int cancel_off(void) {
     int before = PTHREAD_CANCEL_ENABLE;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
@@ -277,13 +278,11 @@ static void say_in_memory(kolk_error *error, const char *path) {
 /* Also closes a connection that failed to open; db is NULL if memory ran out. */
 static void close_connection(void *context, void *resource) {
     connection *its = (connection *)resource;
-    int cancel = cancel_off();
     (void)context;
     for (sqlite3_stmt *left; its->db && (left = sqlite3_next_stmt(its->db, NULL));) sqlite3_finalize(left);
     sqlite3_close_v2(its->db);
     sqlite3_free(its->shm_name);
     sqlite3_free(its);
-    cancel_restore(cancel);
 }
 
 static bool wants_wal(connection *its, char mode[16]) {
@@ -325,7 +324,6 @@ static bool open_connection(kolk_sqlite *store, bool writes, kolk_deadline deadl
         say_sqlite_error(error, NULL, store->path);
         return false;
     }
-    int cancel = cancel_off();
     *its = (connection){.writes = writes, .locked = &store->locked[writes]};
     bool opened = sqlite3_open_v2(store->path, &its->db, flags, NULL) == SQLITE_OK;
     if (opened) {
@@ -342,7 +340,6 @@ static bool open_connection(kolk_sqlite *store, bool writes, kolk_deadline deadl
         *resource = its;
     else
         close_connection(NULL, its);
-    cancel_restore(cancel);
     return opened;
 }
 
@@ -388,13 +385,11 @@ static void end_statements(connection *its) {
 static bool clean_connection(void *context, void *resource) {
     connection *its = (connection *)resource;
     kolk_sqlite *store = (kolk_sqlite *)context;
-    int cancel = cancel_off();
     set_callbacks(its); /* first, because the calls below would call a borrower's callbacks */
     note_result(its, sqlite3_extended_errcode(its->db));
     end_statements(its);
     if (!sqlite3_get_autocommit(its->db)) note_result(its, sqlite3_exec(its->db, "rollback", NULL, NULL, NULL));
     if (its->moved) kolk_resource_evict(&store->readers); /* which have the same files */
-    cancel_restore(cancel);
     return !its->broken && !its->moved && sqlite3_get_autocommit(its->db) && !store->discard_all;
 }
 

@@ -42,7 +42,8 @@
 
 /* ---- Waiting ----------------------------------------------------------------------------------------------------- */
 
-/* No function of kolk may be a cancellation point, but socket functions are. */
+/* No function of kolk may be a cancellation point, but socket functions are. The pool does the same around its
+ * callbacks. */
 static int cancel_off(void) {
     int before = PTHREAD_CANCEL_ENABLE;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
@@ -339,23 +340,20 @@ static int connect_by_text(const char *address, const kolk_tcp *tcp, kolk_deadli
 /* The peer sees the end of the stream immediately, even if a fork's child has a copy of the descriptor. */
 static void destroy(void *context, void *resource) {
     (void)context;
-    int fd = (int)(intptr_t)resource, cancel = cancel_off();
+    int fd = (int)(intptr_t)resource;
     shutdown(fd, SHUT_RDWR);
     close(fd);
-    cancel_restore(cancel);
 }
 
 static bool create(void *context, const char *key, kolk_deadline deadline, void **resource, kolk_error *error) {
     const kolk_tcp *tcp = (const kolk_tcp *)context;
     const char *address = *key ? key : tcp->address ? tcp->address : "no key and no default address";
-    int cancel = cancel_off();
     int fd = connect_by_text(address, tcp, deadline, error);
     *resource = fd < 0 ? NULL : (void *)(intptr_t)fd;
     if (fd >= 0 && tcp->log_in && !tcp->log_in(tcp->context, fd, address, deadline, error)) {
         destroy(context, *resource);
         *resource = NULL;
     }
-    cancel_restore(cancel);
     return *resource != NULL;
 }
 
@@ -363,9 +361,7 @@ static bool create(void *context, const char *key, kolk_deadline deadline, void 
 static bool reset(void *context, void *resource) {
     (void)context;
     struct pollfd it = {.fd = (int)(intptr_t)resource, .events = POLLIN | POLLPRI};
-    int cancel = cancel_off(), n = poll(&it, 1, 0);
-    cancel_restore(cancel);
-    return n == 0;
+    return poll(&it, 1, 0) == 0;
 }
 
 static bool validate(void *context, void *resource, kolk_deadline deadline) {

@@ -286,28 +286,6 @@ static void test_give_back(void **state) {
     kolk_resource_deinit(&db.pool);
 }
 
-/* promise: "Runs DISCARD ... give_back in any case", "which is prepared ... like kolk_pq_exec" */
-static void test_discard_all(void **state) {
-    (void)state;
-    skip_without_server();
-    for (int all = 0; all < 2; all++) {
-        kolk_pq db;
-        kolk_borrowed borrow;
-        make_db(&db,
-                &(kolk_pq_desc){.conninfo = conninfo_of(0, "postgres"), .pool = {.max = 1}, .discard_all = all == 1});
-        borrow_or_fail(&db, &borrow);
-        PQclear(PQexec(kolk_pq_conn(&borrow), "SET search_path = elsewhere; CREATE TEMP TABLE t (n int)"));
-        kolk_resource_give_back(&db.pool, &borrow);
-        borrow_or_fail(&db, &borrow);
-        assert_int_equal(number_of(&borrow, "SELECT (current_setting('search_path') = 'elsewhere')::int"), !all);
-        /* Not the table of the round before, whose session may not have ended yet. */
-        assert_int_equal(
-            number_of(&borrow, "SELECT count(*) FROM pg_class WHERE relname = 't' AND pg_table_is_visible(oid)"), !all);
-        kolk_resource_give_back(&db.pool, &borrow);
-        kolk_resource_deinit(&db.pool);
-    }
-}
-
 /* ---- Prepared statements ----------------------------------------------------------------------------------------- */
 
 static int64_t run_prepared(const kolk_borrowed *borrow, const char *name, const char *sql, int32_t *code) {
@@ -477,7 +455,8 @@ static int pid_of_a_borrow(kolk_pq *db, int64_t ms) {
     return pid;
 }
 
-/* promise: "A connection that was idle ... keepalive only checks the socket" */
+/* promise: "A connection that was idle ... keepalive only checks the socket", "Each connection ... parts of
+ * conninfo" */
 static void test_validation(void **state) {
     (void)state;
     skip_without_server();
@@ -599,11 +578,15 @@ static void test_shutting_down(void **state) {
 int main(void) {
     begin_random_work(0);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_queries),       cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_black_holes),   cmocka_unit_test(test_give_back),
-        cmocka_unit_test(test_discard_all),   cmocka_unit_test(test_prepared),
-        cmocka_unit_test(test_cancel),        cmocka_unit_test(test_validation),
-        cmocka_unit_test(test_keys),          cmocka_unit_test(test_terminated_connections),
+        cmocka_unit_test(test_queries),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_black_holes),
+        cmocka_unit_test(test_give_back),
+        cmocka_unit_test(test_prepared),
+        cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_validation),
+        cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_terminated_connections),
         cmocka_unit_test(test_shutting_down),
     };
     return cmocka_run_group_tests_name("pq", tests, make_server, remove_server);

@@ -121,7 +121,7 @@ static void test_notifications(void **state) {
 
 #define LOCK_TIMEOUT "SELECT setting FROM pg_settings WHERE name = 'lock_timeout'"
 
-/* promise: "SQL that each ... is final" */
+/* promise: "SQL that each ... is final", "Runs DISCARD ... give_back in any case" */
 static void test_setup(void **state) {
     (void)state;
     skip_without_server();
@@ -180,40 +180,6 @@ static void test_setup_fails(void **state) {
 
     /* Nothing of it goes on in the server. */
     EVENTUALLY(ask_admin("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT ''endless''%'") == 0);
-}
-
-/* ---- Looking and asking ------------------------------------------------------------------------------------------ */
-
-/* promise: "Each connection ... parts of conninfo" */
-static void test_look(void **state) {
-    (void)state;
-    skip_without_server();
-    char sql[64];
-    kolk_pq db;
-    kolk_borrowed borrow;
-    open_db(&db, (kolk_pq_desc){0});
-    borrow_or_fail(&db, &borrow);
-    assert_true(kolk_pq_validate_(&db, borrow.resource, soon()));
-
-    /* A stopped process does not answer queries. But a borrow without waiting only checks the socket, and so does a
-     * pool whose ask_after_ms is -1. */
-    kill(process_of(&borrow), SIGSTOP);
-    assert_true(kolk_pq_validate_(&db, borrow.resource, KOLK_NOW));
-    db.asks = false;
-    assert_true(kolk_pq_validate_(&db, borrow.resource, soon()));
-    db.asks = true;
-    db.patience_ns = 50 * PQ_MS;
-    assert_false(kolk_pq_validate_(&db, borrow.resource, soon()));
-    kill(process_of(&borrow), SIGCONT);
-    kolk_resource_give_back(&db.pool, &borrow);
-
-    /* The server has ended this connection. */
-    borrow_or_fail(&db, &borrow);
-    snprintf(sql, sizeof sql, "SELECT pg_terminate_backend(%d, 120000)", process_of(&borrow));
-    ask_admin(sql);
-    assert_false(kolk_pq_validate_(&db, borrow.resource, KOLK_NOW));
-    kolk_resource_give_back(&db.pool, &borrow);
-    kolk_pq_deinit(&db);
 }
 
 /* ---- Prepared statements ----------------------------------------------------------------------------------------- */
@@ -503,7 +469,6 @@ int main(void) {
         cmocka_unit_test(test_notifications),
         cmocka_unit_test(test_setup),
         cmocka_unit_test(test_setup_fails),
-        cmocka_unit_test(test_look),
         cmocka_unit_test(test_statements_after_ddl),
         cmocka_unit_test(test_cancelled_thread),
         cmocka_unit_test(test_patience),

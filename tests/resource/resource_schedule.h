@@ -242,6 +242,13 @@ static inline void discard_first(void *context) {
     discard_thing(&s->pool, &s->lent[0]);
 }
 
+static inline void pause_and_resume(void *context) {
+    state *s = (state *)context;
+    kolk_resource_pause(&s->pool);
+    (void)kolk_load_(&in_the_middle, KOLK_RELAXED_);
+    kolk_resource_resume(&s->pool);
+}
+
 /* ---- Runs -------------------------------------------------------------------------------------------------------- */
 
 /* Runs all schedules with a surprise and up to 3 preemptions for two threads, or up to 2 for three, then random ones.

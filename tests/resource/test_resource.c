@@ -1,5 +1,5 @@
 /* runs: sample:clang with: src wraps: resource/resource_clock.h */
-/* The resource pool in one thread: each promise of resource.h about borrow, give_back and discard. */
+/* The resource pool in one thread: each promise of resource.h that needs no other thread. */
 #include "../help/debug_test.h"
 
 #include "../help/listed.h"
@@ -277,6 +277,8 @@ static void test_a_second_give_back_tells_of_the_first(void **state) {
     return_it(&first);
     begin_notes(&taken);
     kolk_resource_give_back(&pool, &copy);
+    assert_true(taken.last.sites);
+    assert_null(strstr(taken.sentence, "KOLK_DEBUG"));
     assert_non_null(strstr(taken.sentence, "kolk: db: resource 0 is given back a second time, after it was borrowed by "
                                            "the test in take_thing+0x"));
     snprintf(words, sizeof words, "(%d), by ", (int)getpid());
@@ -363,6 +365,86 @@ static void test_keys_have_255_bytes(void **state) {
     end();
 }
 
+/* ---- The pool as a whole: evict, pause, close, deinit ------------------------------------------------------------ */
+
+static void evict_now(void) {
+    kolk_resource_evict(&pool);
+}
+
+/* promise: "Idle ones are destroyed ... its borrower gets another one" */
+static void test_evict(void **state) {
+    (void)state;
+    begin((kolk_resource_pool_desc){.max = 3});
+    make_idle(2, NULL);
+    kolk_borrowed one = borrowed(NULL);
+    evict_now();
+    assert_valid();
+    assert_int_equal(stats().evicted, 1); /* the idle one */
+    assert_true(is_there(&one));
+    return_it(&one);
+    assert_int_equal(stats().evicted, 2);
+    next_call_does(CREATE, evict_now); /* its create begins before the evict and ends after it */
+    one = borrowed(NULL);
+    assert_int_equal(number_of(&one), 4);
+    assert_int_equal(stats().evicted, 3);
+    return_it(&one);
+    end();
+}
+
+static void resume_now(void) {
+    assert_int_equal(stats().waiting, 1);
+    kolk_resource_resume(&pool);
+}
+
+/* promise: "no resource is ready ... created for the next borrow", "Between pause ... may come back" */
+static void test_pause(void **state) {
+    (void)state;
+    kolk_borrowed one, used;
+    begin((kolk_resource_pool_desc){.max = 2});
+    make_idle(1, NULL);
+    used = borrowed(NULL);
+    kolk_resource_pause(&pool);
+    return_it(&used);
+    assert_int_equal(borrow_for(NULL, KOLK_NOW, &one), KOLK_FULL);
+    assert_string_equal(one.error.text, "paused, 0 of 2 in use, 0 being created, 0 waiting");
+    assert_int_equal(borrow_for(NULL, in(10), &one), KOLK_TIMEOUT);
+    others_do(resume_now);
+    assert_int_equal(borrow_for(NULL, in(10), &one), KOLK_OK);
+    assert_int_equal(f.made, 1);
+    return_it(&one);
+    end();
+}
+
+/* promise: "every borrow that is waiting ... interrupts your functions", "KOLK_OK: no ... reported before" */
+static void test_close_waits_for_what_is_lent(void **state) {
+    (void)state;
+    begin((kolk_resource_pool_desc){.max = 2});
+    make_idle(2, NULL);
+    other = borrowed(NULL);
+    others_do(return_other);
+    assert_int_equal(kolk_resource_close(&pool, in(10)), KOLK_OK);
+    assert_int_equal(f.calls[DESTROY], 2);
+    end();
+}
+
+/* promise: "If the pool ... back is a bug, which is reported", "KOLK_OK: no ... reported before" */
+static void test_deinit_names_the_holders(void **state) {
+    (void)state;
+    notes taken;
+    begin((kolk_resource_pool_desc){.max = 2});
+    other = borrowed(NULL);
+    make_idle(1, NULL);
+    begin_notes(&taken);
+    pass(7);
+    kolk_resource_deinit(&pool);
+    assert_int_equal(taken.count, 1);
+    assert_int_equal(taken.last.rule, KOLK_LEAK);
+    assert_non_null(strstr(taken.sentence, "by the test"));
+    assert_non_null(strstr(taken.sentence, "after 7 ms"));
+    assert_int_equal(f.calls[DESTROY], 1);
+    assert_true(is_there(&other)); /* it stays with its borrower */
+}
+
 /* ---- The environment --------------------------------------------------------------------------------------------- */
 
 static void test_forced_failures(void **state) {
@@ -394,22 +476,6 @@ static void test_sites(void **state) {
     end();
 }
 
-/* With `sites`, the report also has the site of the second give_back. promise: "a resource pool ... last borrower" */
-static void test_the_site_of_a_second_give_back(void **state) {
-    (void)state;
-    notes taken;
-    setenv("KOLK_DEBUG", "sites:db", 1);
-    begin((kolk_resource_pool_desc){.max = 1});
-    kolk_borrowed one = borrowed(NULL);
-    return_it(&one);
-    begin_notes(&taken);
-    kolk_resource_give_back(&pool, &one);
-    assert_int_equal(taken.count, 1);
-    assert_true(taken.last.sites);
-    assert_null(strstr(taken.sentence, "KOLK_DEBUG"));
-    end();
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         DEBUG_TEST(test_descriptors_that_are_refused),
@@ -428,9 +494,12 @@ int main(void) {
         DEBUG_TEST(test_a_borrow_of_another_pool_is_reported),
         DEBUG_TEST(test_keys_with_the_same_hash),
         DEBUG_TEST(test_keys_have_255_bytes),
+        DEBUG_TEST(test_evict),
+        DEBUG_TEST(test_pause),
+        DEBUG_TEST(test_close_waits_for_what_is_lent),
+        DEBUG_TEST(test_deinit_names_the_holders),
         DEBUG_TEST(test_forced_failures),
         DEBUG_TEST(test_sites),
-        DEBUG_TEST(test_the_site_of_a_second_give_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,6 +88,7 @@ static bool hangs_in_create(factory *from, kolk_deadline deadline) {
     return true;
 }
 
+/* Also for reset. */
 static bool hangs_in_validate(factory *from, thing *it) {
     (void)from, (void)it;
     hang();
@@ -456,13 +457,16 @@ static void test_a_look_before_each_borrow(void **state) {
 
 /* ---- Giving up --------------------------------------------------------------------------------------------------- */
 
-static bool give_up_if_told(factory *from, kolk_deadline deadline) {
+static void wait_for_interrupt(void) {
     struct pollfd it = {.fd = kolk_resource_interrupt_fd(), .events = POLLIN};
-    (void)from, (void)deadline;
-    REQUIRE(it.fd >= 0 && it.fd == kolk_resource_interrupt_fd() && !kolk_resource_is_interrupted());
     count_up(&hanging);
-    REQUIRE(poll(&it, 1, 60000) == 1);
-    count_down(&hanging);
+    REQUIRE(it.fd >= 0 && it.fd == kolk_resource_interrupt_fd() && poll(&it, 1, -1) == 1);
+}
+
+static bool give_up_if_told(factory *from, kolk_deadline deadline) {
+    (void)from, (void)deadline;
+    REQUIRE(!kolk_resource_is_interrupted());
+    wait_for_interrupt();
     REQUIRE(kolk_resource_is_interrupted());
     return false;
 }
@@ -521,12 +525,6 @@ static void test_evict_and_a_create_that_goes_on(void **state) {
     EVENTUALLY(count_of(&things.destroyed) == 1); /* its resource comes too late and is destroyed */
     give(&one);
     end_things(&things);
-}
-
-static void wait_for_interrupt(void) {
-    struct pollfd it = {.fd = kolk_resource_interrupt_fd(), .events = POLLIN};
-    count_up(&hanging);
-    REQUIRE(it.fd >= 0 && poll(&it, 1, 60000) == 1);
 }
 
 static bool validates_until_told(factory *from, thing *it) {
@@ -637,18 +635,6 @@ static void *borrow_to_be_cancelled(void *argument) {
     return NULL;
 }
 
-static bool sleeps_in_reset(factory *from, thing *it) {
-    (void)from, (void)it;
-    hang();
-    return true;
-}
-
-static bool sleeps_in_create(factory *from, kolk_deadline deadline) {
-    (void)from, (void)deadline;
-    hang();
-    return true;
-}
-
 /* If a thread is cancelled in a function of the pool, the function still completes, and no work is lost. */
 static void test_cancelled_threads(void **state) {
     (void)state;
@@ -657,9 +643,9 @@ static void test_cancelled_threads(void **state) {
         void *result;
         begin_test(NULL);
         if (creates)
-            things.creates = sleeps_in_create;
+            things.creates = hangs_in_create;
         else
-            things.resets = sleeps_in_reset;
+            things.resets = hangs_in_validate;
         make_things(&things, (kolk_resource_pool_desc){.max = 1, .no_housekeeper = true});
         assert_int_equal(pthread_create(&thread, NULL, borrow_to_be_cancelled, NULL), 0);
         EVENTUALLY(count_of(&hanging) == 1);

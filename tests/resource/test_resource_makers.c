@@ -121,42 +121,6 @@ static void test_it_makes_min_idle_ready(void **state) {
     end_things(&things);
 }
 
-static uint32_t refusals; /* how many more creates fail */
-
-static bool refuse_some(factory *from, kolk_deadline deadline) {
-    (void)from;
-    REQUIRE(deadline.ns > kolk_now_ns_() && deadline.ns != KOLK_FOREVER.ns);
-    uint32_t left = count_of(&refusals);
-    if (left) count_down(&refusals);
-    return !left;
-}
-
-static void test_it_tries_again(void **state) {
-    (void)state;
-    refusals = 4;
-    things.creates = refuse_some;
-    make_things(&things, (kolk_resource_pool_desc){.max = 2, .min_idle = 2});
-    EVENTUALLY(now().idle == 2);
-    assert_int_equal(now().create_failures, 4);
-    end_things(&things);
-}
-
-static void test_it_ends_what_is_idle(void **state) {
-    (void)state;
-    kolk_borrowed all[5];
-    make_things(&things, (kolk_resource_pool_desc){.max = 5, .min_idle = 2, .idle_timeout_ms = 5});
-    for (size_t i = 0; i < 5; i++) all[i] = borrow_thing(&things, i < 4 ? NULL : "a", KOLK_FOREVER);
-    for (size_t i = 0; i < 5; i++) kolk_resource_give_back(&things.pool, &all[i]);
-    EVENTUALLY(now().unused == 3);
-    for (int i = 0; i < 3; i++) { /* it looks three more times */
-        int64_t look_at = kolk_load_(&things.pool.inside->chore.due, KOLK_RELAXED_);
-        EVENTUALLY(kolk_load_(&things.pool.inside->chore.due, KOLK_RELAXED_) != look_at);
-    }
-    assert_int_equal(now().idle, 2); /* of key "" */
-    assert_int_equal(now().unused, 3);
-    end_things(&things);
-}
-
 /* Each resource lives for at least nine tenths of max_lifetime_ms, and they do not all live equally long. */
 static void test_it_ends_what_is_old(void **state) {
     (void)state;
@@ -183,26 +147,6 @@ static void test_it_ends_what_is_old(void **state) {
     EVENTUALLY(now().expired > 0);
     assert_true(kolk_now_ns_() - begin >= 180 * MS);
     EVENTUALLY(now().expired >= ALL);
-    end_things(&things);
-}
-
-static uint32_t keeps_failing;
-
-static bool fails_if_told(factory *from, thing *it) {
-    (void)from, (void)it;
-    return !kolk_load_(&keeps_failing, KOLK_ACQUIRE_);
-}
-
-static void test_it_keeps_idle_ones_alive(void **state) {
-    (void)state;
-    things.validates = fails_if_told;
-    make_things(&things, (kolk_resource_pool_desc){.max = 3, .min_idle = 2, .keepalive_ms = 2});
-    EVENTUALLY(count_of(&things.valid) >= 6);
-    assert_int_equal(count_of(&things.created), 2);
-    kolk_store_(&keeps_failing, 1, KOLK_RELEASE_);
-    EVENTUALLY(now().invalid >= 2); /* it replaces resources that it found dead */
-    kolk_store_(&keeps_failing, 0, KOLK_RELEASE_);
-    EVENTUALLY(count_of(&things.created) >= 4);
     end_things(&things);
 }
 
@@ -441,10 +385,7 @@ int main(void) {
         TEST(test_the_system_has_no_thread),
         TEST(test_its_signals_are_blocked),
         TEST(test_it_makes_min_idle_ready),
-        TEST(test_it_tries_again),
-        TEST(test_it_ends_what_is_idle),
         TEST(test_it_ends_what_is_old),
-        TEST(test_it_keeps_idle_ones_alive),
         TEST(test_it_reports_leaks_once),
         TEST(test_the_name_of_an_ended_thread),
         TEST(test_the_name_of_a_thread_that_gave_back),

@@ -37,13 +37,6 @@ static void close_it(void *context) {
     kolk_resource_close(&s->pool, KOLK_NOW);
 }
 
-static void pause_and_resume(void *context) {
-    state *s = (state *)context;
-    kolk_resource_pause(&s->pool);
-    (void)kolk_load_(&in_the_middle, KOLK_RELAXED_);
-    kolk_resource_resume(&s->pool);
-}
-
 /* ---- Runs -------------------------------------------------------------------------------------------------------- */
 
 #define ASKS .validate = validate_thing, .validate_after_ms = -1

@@ -63,13 +63,6 @@ static void close_a_while(void *context) {
     end_clear(&s->f, clear);
 }
 
-static void pause_and_resume(void *context) {
-    state *s = (state *)context;
-    kolk_resource_pause(&s->pool);
-    (void)kolk_load_(&in_the_middle, KOLK_RELAXED_);
-    kolk_resource_resume(&s->pool);
-}
-
 static void resize_to_one(void *context) {
     schedule_assert(kolk_resource_resize(&((state *)context)->pool, 1) == KOLK_OK);
 }

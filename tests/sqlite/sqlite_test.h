@@ -86,15 +86,23 @@ static inline void must(bool done, const char *what, const kolk_sqlite_borrow *b
     abort();
 }
 
+static inline kolk_status try_write(kolk_deadline deadline, kolk_sqlite_borrow *out) {
+    return kolk_sqlite_write(&store, &(kolk_borrow_desc){.deadline = deadline}, out);
+}
+
+static inline kolk_status try_read(kolk_deadline deadline, kolk_sqlite_borrow *out) {
+    return kolk_sqlite_read(&store, &(kolk_borrow_desc){.deadline = deadline}, out);
+}
+
 static inline kolk_sqlite_borrow writer(void) {
     kolk_sqlite_borrow borrow;
-    must(kolk_sqlite_write(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow) == KOLK_OK, "write", &borrow);
+    must(try_write(SOON, &borrow) == KOLK_OK, "write", &borrow);
     return borrow;
 }
 
 static inline kolk_sqlite_borrow reader(void) {
     kolk_sqlite_borrow borrow;
-    must(kolk_sqlite_read(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow) == KOLK_OK, "read", &borrow);
+    must(try_read(SOON, &borrow) == KOLK_OK, "read", &borrow);
     return borrow;
 }
 

@@ -40,9 +40,9 @@ static void test_a_writer_and_readers(void **state) {
     run(&writes, "commit");
     assert_int_equal(number(&another, "select count(*) from t"), 2);
 
-    assert_refused(kolk_sqlite_write(&store, &(kolk_borrow_desc){.deadline = KOLK_NOW}, &more), KOLK_FULL, &more, 0,
+    assert_refused(try_write(KOLK_NOW, &more), KOLK_FULL, &more, 0,
                    "1 of 1 in use (one by this thread itself), 0 being created, 0 waiting");
-    assert_refused(kolk_sqlite_read(&store, &(kolk_borrow_desc){.deadline = after(1)}, &more), KOLK_TIMEOUT, &more, 0,
+    assert_refused(try_read(after(1), &more), KOLK_TIMEOUT, &more, 0,
                    "2 of 2 in use (several by this thread itself), 0 being created, 0 waiting");
     kolk_sqlite_give_back(&writes);
     kolk_sqlite_give_back(&reads);
@@ -66,7 +66,7 @@ static void test_descriptors(void **state) {
     assert_int_equal(kolk_sqlite_begin_(&store, &desc, sizeof store, KOLK_ABI + 1), KOLK_WRONG_ABI);
     assert_int_equal(kolk_sqlite_init(&store, &desc), KOLK_BAD_MIN_IDLE);
     assert_true(all_bytes_are(&store, sizeof store, 0));
-    assert_int_equal(kolk_sqlite_read(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow), KOLK_CLOSED);
+    assert_int_equal(try_read(SOON, &borrow), KOLK_CLOSED);
     kolk_sqlite_deinit(&store);
 
     /* The writer's pool has the same settings, within its limit of 1. */
@@ -134,7 +134,7 @@ static void test_the_borrower_is_named(void **state) {
     kolk_sqlite_give_back(&borrow); /* its connection is destroyed, because the pool is closed */
     assert_int_equal(taken.count, 2);
     assert_non_null(strstr(taken.sentence, "is given back now"));
-    assert_int_equal(kolk_sqlite_write(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow), KOLK_CLOSED);
+    assert_int_equal(try_write(SOON, &borrow), KOLK_CLOSED);
     kolk_sqlite_deinit(&store);
 }
 
@@ -364,14 +364,13 @@ static void *reallocate_or_fail(void *block, int size) {
 
 static bool use_the_store(void) {
     kolk_sqlite_borrow borrow;
-    bool done = kolk_sqlite_write(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow) == KOLK_OK &&
+    bool done = try_write(SOON, &borrow) == KOLK_OK &&
                 kolk_sqlite_exec(&borrow, "create table if not exists t(n); insert into t values (1); commit");
     if (!done) assert_int_equal(borrow.error.code & 0xff, SQLITE_NOMEM);
     if (!done) assert_non_null(strstr(borrow.error.text, "out of memory"));
     kolk_sqlite_give_back(&borrow);
     if (!done) return false;
-    done = kolk_sqlite_read(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow) == KOLK_OK &&
-           kolk_sqlite_prepare(&borrow, "select n from t");
+    done = try_read(SOON, &borrow) == KOLK_OK && kolk_sqlite_prepare(&borrow, "select n from t");
     if (!done) assert_int_equal(borrow.error.code & 0xff, SQLITE_NOMEM);
     kolk_sqlite_give_back(&borrow);
     return done;

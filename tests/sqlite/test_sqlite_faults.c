@@ -12,15 +12,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 
-typedef kolk_status borrow_function(kolk_sqlite *store, kolk_deadline deadline, kolk_sqlite_borrow *out);
-
-static kolk_status writes(kolk_sqlite *which, kolk_deadline deadline, kolk_sqlite_borrow *out) {
-    return kolk_sqlite_write(which, &(kolk_borrow_desc){.deadline = deadline}, out);
-}
-
-static kolk_status reads(kolk_sqlite *which, kolk_deadline deadline, kolk_sqlite_borrow *out) {
-    return kolk_sqlite_read(which, &(kolk_borrow_desc){.deadline = deadline}, out);
-}
+typedef kolk_status borrow_function(kolk_deadline deadline, kolk_sqlite_borrow *out);
 
 /* ---- Locks of others --------------------------------------------------------------------------------------------- */
 
@@ -28,11 +20,11 @@ static kolk_status reads(kolk_sqlite *which, kolk_deadline deadline, kolk_sqlite
  * at some time; with KOLK_NOW, no borrower waits for it. */
 static void assert_locked(borrow_function *borrow, const char *sentence, kolk_status at_once) {
     kolk_sqlite_borrow got;
-    EVENTUALLY(borrow(&store, after(10), &got) == KOLK_TIMEOUT && got.error.code == SQLITE_BUSY);
+    EVENTUALLY(borrow(after(10), &got) == KOLK_TIMEOUT && got.error.code == SQLITE_BUSY);
     int64_t begin = now_ms();
-    assert_refused(borrow(&store, after(100), &got), KOLK_TIMEOUT, &got, SQLITE_BUSY, sentence);
+    assert_refused(borrow(after(100), &got), KOLK_TIMEOUT, &got, SQLITE_BUSY, sentence);
     assert_true(now_ms() - begin >= 99);
-    assert_refused(borrow(&store, KOLK_NOW, &got), at_once, &got, SQLITE_BUSY, sentence);
+    assert_refused(borrow(KOLK_NOW, &got), at_once, &got, SQLITE_BUSY, sentence);
 }
 
 static _Thread_local unsigned sleeps; /* how often this thread slept */
@@ -63,7 +55,7 @@ static void test_no_sleep_past_the_deadline(void **state) {
     tell_other(&its, "begin immediate");
     for (int n = 0; n < 5; n++) {
         slept = 0;
-        assert_int_equal(writes(&store, after(40), &borrow), KOLK_TIMEOUT);
+        assert_int_equal(try_write(after(40), &borrow), KOLK_TIMEOUT);
         assert_in_range(slept, 0, 41000000);
     }
     kolk_sqlite_deinit(&store);
@@ -88,7 +80,7 @@ static void test_a_reader_has_its_own_deadline(void **state) {
     kolk_sqlite_give_back(&borrow);
 
     tell_other(&its, "begin exclusive");
-    assert_int_equal(reads(&store, KOLK_NOW, &borrow), KOLK_OK); /* the previous borrow's deadline was later */
+    assert_int_equal(try_read(KOLK_NOW, &borrow), KOLK_OK); /* the previous borrow's deadline was later */
     sleeps = 0;
     assert_false(kolk_sqlite_exec(&borrow, "select count(*) from t"));
     assert_int_equal(borrow.error.code, SQLITE_BUSY);
@@ -138,7 +130,7 @@ static void *wait_though_cancelled(void *argument) {
     pthread_t self = pthread_self();
     is_cancelled = &self; /* happens while the connection is made */
     ends_lock = its;
-    REQUIRE(writes(&store, SOON, &borrow) == KOLK_OK);
+    REQUIRE(try_write(SOON, &borrow) == KOLK_OK);
     REQUIRE(!is_cancelled && !ends_lock);
     run(&borrow, "insert into t values (2); commit");
     sqlite3_stmt *count = kolk_sqlite_prepare(&borrow, "select count(*) from t");
@@ -149,17 +141,17 @@ static void *wait_though_cancelled(void *argument) {
     kolk_sqlite_give_back(&borrow);
     tell_uncancelled(its, "begin immediate");
     ends_lock = its;
-    REQUIRE(writes(&store, SOON, &borrow) == KOLK_OK);
+    REQUIRE(try_write(SOON, &borrow) == KOLK_OK);
     run(&borrow, "insert into t values (4)");
     kolk_sqlite_give_back(&borrow);
-    REQUIRE(reads(&store, SOON, &borrow) == KOLK_OK);
+    REQUIRE(try_read(SOON, &borrow) == KOLK_OK);
     REQUIRE(kolk_sqlite_prepare(&borrow, "select count(*) from a_table_199")); /* reads the schema */
     kolk_sqlite_give_back(&borrow);
-    REQUIRE(writes(&store, SOON, &borrow) == KOLK_OK);
+    REQUIRE(try_write(SOON, &borrow) == KOLK_OK);
     run(&borrow, attach); /* gives the rollback a journal to close */
     run(&borrow, "begin; insert into aside.t values (1)");
     kolk_sqlite_give_back(&borrow);
-    REQUIRE(writes(&store, SOON, &borrow) == KOLK_OK);
+    REQUIRE(try_write(SOON, &borrow) == KOLK_OK);
     kolk_sqlite_discard(&borrow);
     pthread_testcancel();
     return NULL;
@@ -197,7 +189,7 @@ static void test_another_process_writes(void **state) {
     open_store();
     change("create table t(n); insert into t values (1)");
     tell_other(&its, "begin immediate; insert into t values (2)");
-    assert_locked(writes, "begin immediate: database is locked", KOLK_TIMEOUT);
+    assert_locked(try_write, "begin immediate: database is locked", KOLK_TIMEOUT);
     assert_int_equal(read_number("select count(*) from t"), 1); /* readers do not wait */
     assert_int_equal(stats_of(&store.writer).created, 1);       /* the connection stayed good */
 
@@ -242,15 +234,15 @@ static void test_another_process_without_wal(void **state) {
     tell_other(&its, "pragma busy_timeout = 60000; create table t(n); insert into t values (1)");
     open_store_as(&(kolk_sqlite_desc){.pool = {.max = 1, .create_timeout_ms = 3600000}});
     tell_other(&its, "begin exclusive");
-    assert_locked(reads, "%s: database is locked; ", KOLK_FULL);
-    assert_locked(writes, "%s: database is locked; ", KOLK_FULL);
+    assert_locked(try_read, "%s: database is locked; ", KOLK_FULL);
+    assert_locked(try_write, "%s: database is locked; ", KOLK_FULL);
     end_waiting_writer();
     tell_other(&its, "commit; begin; select * from t");
     assert_int_equal(read_number("select count(*) from t"), 1);
-    assert_locked(writes, "%s: database is locked; ", KOLK_FULL);
+    assert_locked(try_write, "%s: database is locked; ", KOLK_FULL);
     end_waiting_writer();
     tell_other(&its, "commit; begin immediate");
-    assert_locked(writes, "%s: database is locked; ", KOLK_FULL); /* here SQLite does not call the busy handler */
+    assert_locked(try_write, "%s: database is locked; ", KOLK_FULL); /* here SQLite does not call the busy handler */
     send_other(&its, "with recursive r(n) as (select 1 union all select n + 1 from r where n < 300000) select count(*) "
                      "from r; commit");
     change("insert into t values (2)");
@@ -268,7 +260,7 @@ static void test_a_lock_that_lasts(void **state) {
     other its = begin_other();
     tell_other(&its, "create table t(n); begin exclusive");
     open_store_as(&(kolk_sqlite_desc){.pool.create_timeout_ms = 5});
-    EVENTUALLY(reads(&store, after(30), &borrow) == KOLK_TIMEOUT && stats_of(&store.readers).create_failures > 2);
+    EVENTUALLY(try_read(after(30), &borrow) == KOLK_TIMEOUT && stats_of(&store.readers).create_failures > 2);
     assert_int_equal(borrow.error.code, SQLITE_BUSY);
     assert_non_null(strstr(borrow.error.text, "database is locked"));
     tell_other(&its, "commit");
@@ -284,8 +276,8 @@ static void test_an_end_while_it_is_locked(void **state) {
     other its = begin_other();
     tell_other(&its, "create table t(n); begin exclusive");
     open_store_as(&(kolk_sqlite_desc){.pool = {.create_timeout_ms = -1, .min_idle = 1, .max = 1}});
-    EVENTUALLY(reads(&store, KOLK_NOW, &borrow) == KOLK_FULL && borrow.error.code == SQLITE_BUSY);
-    EVENTUALLY(writes(&store, KOLK_NOW, &borrow) == KOLK_FULL && borrow.error.code == SQLITE_BUSY);
+    EVENTUALLY(try_read(KOLK_NOW, &borrow) == KOLK_FULL && borrow.error.code == SQLITE_BUSY);
+    EVENTUALLY(try_write(KOLK_NOW, &borrow) == KOLK_FULL && borrow.error.code == SQLITE_BUSY);
     kolk_sqlite_deinit(&store);
     end_other(&its, 0);
 }
@@ -332,8 +324,8 @@ static void test_no_file(void **state) {
     (void)state;
     kolk_sqlite_borrow borrow;
     open_store();
-    assert_refused(kolk_sqlite_read(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow), KOLK_NOT_CREATED, &borrow,
-                   SQLITE_CANTOPEN, "%s: unable to open database file: No such file or directory");
+    assert_refused(try_read(SOON, &borrow), KOLK_NOT_CREATED, &borrow, SQLITE_CANTOPEN,
+                   "%s: unable to open database file: No such file or directory");
     change("create table t(n)");
     EVENTUALLY(kolk_sqlite_read(&store, NULL, &borrow) == KOLK_OK); /* after a pause without attempts */
     assert_int_equal(number(&borrow, "select count(*) from t"), 0);
@@ -342,13 +334,12 @@ static void test_no_file(void **state) {
 
     kolk_sqlite_desc desc = {.path = "/tmp/no such folder/test.db"};
     assert_int_equal(kolk_sqlite_init(&store, &desc), KOLK_OK);
-    assert_refused(kolk_sqlite_write(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow), KOLK_NOT_CREATED, &borrow,
-                   SQLITE_CANTOPEN,
+    assert_refused(try_write(SOON, &borrow), KOLK_NOT_CREATED, &borrow, SQLITE_CANTOPEN,
                    "/tmp/no such folder/test.db: unable to open database file: No such file or directory");
     kolk_sqlite_deinit(&store);
     open_store_as(&(kolk_sqlite_desc){.setup = "pragma cache_size = 7; selct 1"});
-    assert_refused(kolk_sqlite_write(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow), KOLK_NOT_CREATED, &borrow,
-                   SQLITE_ERROR, "%s: near \"selct\": syntax error");
+    assert_refused(try_write(SOON, &borrow), KOLK_NOT_CREATED, &borrow, SQLITE_ERROR,
+                   "%s: near \"selct\": syntax error");
     kolk_sqlite_deinit(&store);
 }
 
@@ -358,10 +349,8 @@ static void assert_no_database(const char *at, int code, const char *sentence) {
     char text[300];
     snprintf(text, sizeof text, "%s: %s", at, sentence);
     assert_int_equal(kolk_sqlite_init(&store, &(kolk_sqlite_desc){.path = at}), KOLK_OK);
-    assert_refused(kolk_sqlite_read(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow), KOLK_NOT_CREATED, &borrow,
-                   code, text);
-    assert_refused(kolk_sqlite_write(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow), KOLK_NOT_CREATED, &borrow,
-                   code, text);
+    assert_refused(try_read(SOON, &borrow), KOLK_NOT_CREATED, &borrow, code, text);
+    assert_refused(try_write(SOON, &borrow), KOLK_NOT_CREATED, &borrow, code, text);
     kolk_sqlite_deinit(&store);
 }
 
@@ -377,12 +366,12 @@ static void test_other_kinds_of_files(void **state) {
     assert_no_database(path, SQLITE_CANTOPEN, no_file);
     kolk_sqlite_borrow borrow;
     assert_int_equal(kolk_sqlite_init(&store, &(kolk_sqlite_desc){.path = "file:/tmp"}), KOLK_OK);
-    assert_refused(kolk_sqlite_read(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow), KOLK_NOT_CREATED, &borrow,
-                   SQLITE_IOERR_READ, "file:/tmp: disk I/O error: Is a directory");
+    assert_refused(try_read(SOON, &borrow), KOLK_NOT_CREATED, &borrow, SQLITE_IOERR_READ,
+                   "file:/tmp: disk I/O error: Is a directory");
     kolk_sqlite_deinit(&store);
     assert_int_equal(kolk_sqlite_init(&store, &(kolk_sqlite_desc){.path = "file:/dev/zero"}), KOLK_OK);
-    assert_refused(kolk_sqlite_read(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow), KOLK_NOT_CREATED, &borrow,
-                   SQLITE_CANTOPEN, "/dev/zero: unable to open database file: Not a regular file");
+    assert_refused(try_read(SOON, &borrow), KOLK_NOT_CREATED, &borrow, SQLITE_CANTOPEN,
+                   "/dev/zero: unable to open database file: Not a regular file");
     kolk_sqlite_deinit(&store);
 }
 
@@ -402,10 +391,8 @@ static void test_garbage(void **state) {
     memset(bytes, 'x', sizeof bytes);
     write_file(bytes, sizeof bytes);
     open_store();
-    assert_refused(kolk_sqlite_read(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow), KOLK_NOT_CREATED, &borrow,
-                   SQLITE_NOTADB, "%s: file is not a database");
-    assert_refused(kolk_sqlite_write(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow), KOLK_NOT_CREATED, &borrow,
-                   SQLITE_NOTADB, "%s: file is not a database");
+    assert_refused(try_read(SOON, &borrow), KOLK_NOT_CREATED, &borrow, SQLITE_NOTADB, "%s: file is not a database");
+    assert_refused(try_write(SOON, &borrow), KOLK_NOT_CREATED, &borrow, SQLITE_NOTADB, "%s: file is not a database");
     kolk_sqlite_deinit(&store);
 }
 
@@ -436,10 +423,9 @@ static void test_a_file_that_is_cut_off(void **state) {
     assert_int_equal(borrow.error.code & 0xff, SQLITE_CORRUPT);
     kolk_sqlite_give_back(&borrow);
     EVENTUALLY(stats_of(&store.readers).unclean == 1);
-    assert_int_equal(kolk_sqlite_read(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow), KOLK_NOT_CREATED);
+    assert_int_equal(try_read(SOON, &borrow), KOLK_NOT_CREATED);
     assert_int_equal(borrow.error.code & 0xff, SQLITE_CORRUPT);
-    assert_refused(kolk_sqlite_write(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow), KOLK_NOT_CREATED, &borrow,
-                   SQLITE_CORRUPT, words);
+    assert_refused(try_write(SOON, &borrow), KOLK_NOT_CREATED, &borrow, SQLITE_CORRUPT, words);
     kolk_sqlite_deinit(&store);
 }
 
@@ -455,48 +441,41 @@ static void make_damaged_file(void) {
 /* However a borrower learns of the damage, the next one gets another connection. */
 static void test_a_damaged_file(void **state) {
     (void)state;
+    enum {
+        A_STEP,
+        AN_EXEC,
+        AN_EXEC_OF_SQLITE,
+        A_STATEMENT_OF_ITS_OWN,
+        A_KEPT_STATEMENT,
+        A_STATEMENT_PREPARED_AGAIN,
+        WAYS
+    };
     static const char sum[] = "select sum(length(text)) from t";
     make_damaged_file();
     open_store();
 
-    kolk_sqlite_borrow borrow = reader();
-    assert_int_equal(sqlite3_step(kolk_sqlite_prepare(&borrow, sum)), SQLITE_CORRUPT);
-    kolk_sqlite_give_back(&borrow);
-    EVENTUALLY(stats_of(&store.readers).unclean == 1);
-
-    borrow = reader();
-    assert_false(kolk_sqlite_exec(&borrow, sum));
-    assert_int_equal(borrow.error.code & 0xff, SQLITE_CORRUPT);
-    assert_string_equal(borrow.error.text, "select sum(length(text)) from t: database disk image is malformed");
-    assert_true(kolk_sqlite_exec(&borrow, "select 1")); /* so the last error is none */
-    kolk_sqlite_give_back(&borrow);
-    EVENTUALLY(stats_of(&store.readers).unclean == 2);
-
-    borrow = reader();
-    assert_int_equal(sqlite3_exec(borrow.db, sum, NULL, NULL, NULL), SQLITE_CORRUPT); /* the connection's last error */
-    kolk_sqlite_give_back(&borrow);
-    EVENTUALLY(stats_of(&store.readers).unclean == 3);
-
-    borrow = reader(); /* the error of a statement, but not the last one */
-    sqlite3_stmt *left;
-    assert_int_equal(sqlite3_prepare_v2(borrow.db, sum, -1, &left, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(left), SQLITE_CORRUPT);
-    assert_int_equal(sqlite3_exec(borrow.db, "select 1", NULL, NULL, NULL), SQLITE_OK);
-    kolk_sqlite_give_back(&borrow);
-    EVENTUALLY(stats_of(&store.readers).unclean == 4);
-
-    borrow = reader(); /* the error of a kept statement, but not the last one */
-    assert_int_equal(sqlite3_step(kolk_sqlite_prepare(&borrow, sum)), SQLITE_CORRUPT);
-    assert_int_equal(sqlite3_exec(borrow.db, "select 1", NULL, NULL, NULL), SQLITE_OK);
-    kolk_sqlite_give_back(&borrow);
-    EVENTUALLY(stats_of(&store.readers).unclean == 5);
-
-    borrow = reader(); /* the error of a statement that was prepared again */
-    assert_int_equal(sqlite3_step(kolk_sqlite_prepare(&borrow, sum)), SQLITE_CORRUPT);
-    kolk_sqlite_prepare(&borrow, sum);
-    assert_int_equal(sqlite3_exec(borrow.db, "select 1", NULL, NULL, NULL), SQLITE_OK);
-    kolk_sqlite_give_back(&borrow);
-    EVENTUALLY(stats_of(&store.readers).unclean == 6);
+    kolk_sqlite_borrow borrow;
+    for (int way = A_STEP; way < WAYS; way++) {
+        sqlite3_stmt *sums = NULL;
+        borrow = reader();
+        if (way == AN_EXEC) {
+            assert_false(kolk_sqlite_exec(&borrow, sum));
+            assert_int_equal(borrow.error.code & 0xff, SQLITE_CORRUPT);
+            assert_string_equal(borrow.error.text, "select sum(length(text)) from t: database disk image is malformed");
+        } else if (way == AN_EXEC_OF_SQLITE) {
+            assert_int_equal(sqlite3_exec(borrow.db, sum, NULL, NULL, NULL), SQLITE_CORRUPT);
+        } else if (way == A_STATEMENT_OF_ITS_OWN) {
+            assert_int_equal(sqlite3_prepare_v2(borrow.db, sum, -1, &sums, NULL), SQLITE_OK);
+        } else {
+            sums = kolk_sqlite_prepare(&borrow, sum);
+        }
+        if (sums) assert_int_equal(sqlite3_step(sums), SQLITE_CORRUPT);
+        if (way == A_STATEMENT_PREPARED_AGAIN) kolk_sqlite_prepare(&borrow, sum);
+        bool is_last = way == A_STEP || way == AN_EXEC_OF_SQLITE; /* the connection's last error; else that is none */
+        if (!is_last) assert_true(kolk_sqlite_exec(&borrow, "select 1"));
+        kolk_sqlite_give_back(&borrow);
+        EVENTUALLY(stats_of(&store.readers).unclean == (uint64_t)way + 1);
+    }
 
     borrow = reader(); /* an error in the SQL is not an error of the file */
     assert_false(kolk_sqlite_exec(&borrow, "selct"));
@@ -522,7 +501,7 @@ static void fill_the_disk(void (*make_room)(void), int code, const char *words) 
     kolk_sqlite_borrow borrow;
     int64_t rows = 0;
     for (bool done = true; done && rows < 100000; rows += done) {
-        must(kolk_sqlite_write(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow) == KOLK_OK, "write", &borrow);
+        must(try_write(SOON, &borrow) == KOLK_OK, "write", &borrow);
         done = kolk_sqlite_exec(&borrow, "insert into t values (hex(randomblob(5000)))") &&
                kolk_sqlite_exec(&borrow, "commit");
         kolk_sqlite_give_back(&borrow);
@@ -599,13 +578,11 @@ static kolk_sqlite_borrow lent;
 
 static void live_in_child(void) {
     kolk_sqlite_borrow borrow;
-    if (kolk_sqlite_read(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow) != KOLK_FORKED || borrow.db) _exit(1);
-    if (kolk_sqlite_write(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow) != KOLK_FORKED ||
-        !borrow.error.text[0])
-        _exit(2);
+    if (try_read(SOON, &borrow) != KOLK_FORKED || borrow.db) _exit(1);
+    if (try_write(SOON, &borrow) != KOLK_FORKED || !borrow.error.text[0]) _exit(2);
     kolk_sqlite_give_back(&lent);
     kolk_sqlite_deinit(&store);
-    if (kolk_sqlite_read(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow) != KOLK_CLOSED) _exit(3);
+    if (try_read(SOON, &borrow) != KOLK_CLOSED) _exit(3);
 }
 
 /* promise: "can borrow nothing, as kolk/resource.h says" */

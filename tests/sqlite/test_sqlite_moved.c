@@ -212,8 +212,8 @@ static void test_deleted(void **state) {
     assert_int_equal(unlink(path), 0);
     remove_side_files();
     assert_not_committed(&borrow);
-    assert_refused(kolk_sqlite_read(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow), KOLK_NOT_CREATED, &borrow,
-                   SQLITE_CANTOPEN, "%s: unable to open database file: No such file or directory");
+    assert_refused(try_read(SOON, &borrow), KOLK_NOT_CREATED, &borrow, SQLITE_CANTOPEN,
+                   "%s: unable to open database file: No such file or directory");
     borrow = writer(); /* creates a new file */
     assert_false(kolk_sqlite_exec(&borrow, "insert into t values (4)"));
     assert_non_null(strstr(borrow.error.text, "no such table: t"));
@@ -247,7 +247,7 @@ static void write_and_compare(void) {
  * error. */
 static void assert_no_writer(void) {
     kolk_sqlite_borrow borrow;
-    do assert_int_equal(kolk_sqlite_write(&store, &(kolk_borrow_desc){.deadline = after(30)}, &borrow), KOLK_TIMEOUT);
+    do assert_int_equal(try_write(after(30), &borrow), KOLK_TIMEOUT);
     while (borrow.error.code == 0); /* no attempt has failed so far */
     assert_int_equal(borrow.error.code, SQLITE_READONLY_DBMOVED);
     assert_non_null(strstr(borrow.error.text, "the file was moved, deleted or replaced"));
@@ -312,8 +312,7 @@ static void test_while_a_connection_is_made(void **state) {
         kolk_sqlite_borrow borrow;
         open_by_link();
         change_at_stat = when;
-        while (kolk_sqlite_write(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow) != KOLK_OK)
-            assert_int_equal(borrow.error.code, SQLITE_READONLY_DBMOVED);
+        while (try_write(SOON, &borrow) != KOLK_OK) assert_int_equal(borrow.error.code, SQLITE_READONLY_DBMOVED);
         assert_int_equal(change_at_stat, NOTHING);
         run(&borrow, "insert into t values (2); commit");
         kolk_sqlite_give_back(&borrow);

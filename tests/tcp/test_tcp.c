@@ -202,14 +202,9 @@ static void test_a_bad_descriptor(void **state) {
     assert_true(all_bytes_are(&tcp, sizeof tcp, 0));
     kolk_tcp_deinit(&tcp);
     assert_int_equal(kolk_tcp_begin_(&tcp, &desc, sizeof tcp, KOLK_ABI + 1), KOLK_WRONG_ABI);
-    static const char *const none[] = {NULL,       "",      "localhost", "localhost:", ":6379", "localhost:http",
-                                       "::1:6379", "unix:", "unix:path"};
-    for (size_t i = 0; i < LENGTH_OF(none); i++) {
-        desc = (kolk_tcp_desc){.address = none[i], .pool = {.max = 1, .min_idle = none[i] ? 0 : 1}};
-        memset(&tcp, 1, sizeof tcp);
-        assert_int_equal(kolk_tcp_init(&tcp, &desc), KOLK_BAD_ADDRESS);
-        assert_true(all_bytes_are(&tcp, sizeof tcp, 0));
-    }
+    desc.address = NULL;
+    desc.pool.max = 2;
+    assert_int_equal(kolk_tcp_init(&tcp, &desc), KOLK_BAD_ADDRESS);
     assert_int_equal(kolk_tcp_init(&tcp, &(kolk_tcp_desc){.pool = {.max = 1}}), KOLK_OK); /* keys give the address */
     kolk_tcp_deinit(&tcp);
 }
@@ -298,19 +293,14 @@ static void test_an_end_while_connecting(void **state) {
 /* promise: "A borrow does not wait for this beyond", "host:port with a numeric ... must be 0" */
 static void test_no_addresses(void **state) {
     (void)state;
-    static const char *const none[] = {"localhost",
-                                       "localhost:",
-                                       ":80",
-                                       "[]:80",
-                                       "::1:80",
-                                       "127.0.0.1:0",
-                                       "127.0.0.1:65536",
-                                       "1.2.3.4:80x",
-                                       "1.2.3.4:-1",
-                                       "1.2.3.4: 80",
-                                       "1.2.3.4:9999999999999999999999",
-                                       "[::1:80",
-                                       "[::1]80"};
+    static const char *const none[] = {"localhost",      "localhost:",
+                                       "localhost:http", "unix:",
+                                       "unix:path",      ":80",
+                                       "[]:80",          "::1:80",
+                                       "127.0.0.1:0",    "127.0.0.1:65536",
+                                       "1.2.3.4:80x",    "1.2.3.4:-1",
+                                       "1.2.3.4: 80",    "1.2.3.4:9999999999999999999999",
+                                       "[::1:80",        "[::1]80"};
     kolk_tcp tcp;
     make_tcp_to(&tcp, NULL, 1);
     kolk_borrowed link;
@@ -323,7 +313,12 @@ static void test_no_addresses(void **state) {
     end_tcp(&tcp);
     char longer[300];
     snprintf(longer, sizeof longer, "%0260d:80", 0);
-    assert_int_equal(kolk_tcp_init(&tcp, &(kolk_tcp_desc){.address = longer}), KOLK_BAD_ADDRESS);
+    for (size_t i = 0; i <= LENGTH_OF(none); i++) {
+        memset(&tcp, 1, sizeof tcp);
+        kolk_tcp_desc desc = {.address = i < LENGTH_OF(none) ? none[i] : longer};
+        assert_int_equal(kolk_tcp_init(&tcp, &desc), KOLK_BAD_ADDRESS);
+        assert_true(all_bytes_are(&tcp, sizeof tcp, 0));
+    }
 }
 
 static void test_names(void **state) {
@@ -572,10 +567,6 @@ static void test_a_unix_socket(void **state) {
     assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
     assert_true(fcntl(fd, F_GETFL) & O_NONBLOCK);
     assert_int_equal(option(fd, SOL_SOCKET, SO_KEEPALIVE), 0); /* the system itself notices the peer's end */
-    assert_true(kolk_tcp_send_all(fd, "ping", 4, soon(), &link.error));
-    assert_int_equal(recv(peer, bytes, sizeof bytes, 0), 4);
-    say_to(peer, "pong!");
-    assert_int_equal(kolk_tcp_receive(fd, bytes, sizeof bytes, soon(), &link.error), 5);
     give_back(&tcp, &link);
     link = borrow(&tcp, unix_address); /* another key, so another connection */
     assert_int_equal(stats_of(&tcp).created, 2);
