@@ -1,7 +1,7 @@
-/* alloc_n and free_n of shared pools: every length and order, the capacity, mistakes among the objects, hooks, waiting
- * threads, and what of it goes through the magazine. (The model test has random operations, and test_all_*.c have the
- * reports.) */
-#include "../queue/queue_test.h"
+/* alloc_n and free_n of shared pools: the capacity, mistakes among the objects, hooks, and what goes through the magazine.
+ * (test_shared_model.c has every length and order, test_all_*.c have the reports, and test_shared_wait_schedules.c waiting
+ * threads.) */
+#include "../help/test.h"
 
 #include "shared_test.h"
 
@@ -31,52 +31,6 @@ static kolk_shared_desc some_desc(unsigned kind) {
                               .cache = caches[kind % 4],
                               .generations = kind / 4 % 2 ? KOLK_GENERATIONS_NONE : 0,
                               .exact = kind / 8 % 2};
-}
-
-/* Checks that these are different live objects, and writes to all of them. */
-static void use_all(uint32_t n) {
-    static bool seen[MOST + 200];
-    memset(seen, 0, sizeof seen);
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t slot = slot_of(&pool, objects[i]);
-        assert_true(slot < all_slots(&pool) && objects[i] == moved(pool.slots, (ptrdiff_t)slot * SIZE));
-        assert_true(kolk_shared_is_live(&pool, objects[i]) && !seen[slot]);
-        seen[slot] = true;
-        memset(objects[i], (int)i, SIZE);
-    }
-    assert_int_equal(kolk_shared_count(&pool), n);
-    assert_true(kolk_shared_is_valid(&pool));
-}
-
-enum { SAME, REVERSED, STRIDED, ORDERS };
-
-static void put_in_order(uint32_t n, unsigned order) {
-    void *before[MOST];
-    memcpy(before, objects, n * sizeof *objects);
-    for (uint32_t i = 0; i < n; i++)
-        objects[i] = before[order == SAME ? i : order == REVERSED ? n - 1 - i : i * 37 % n];
-}
-
-/* promise: "Allocates up ... local's cache", "Frees n objects ... not changed" */
-static void test_every_length_and_order(void **state) {
-    (void)state;
-    static const uint32_t lengths[] = {0, 1, 2, 3, 63, 64, 65, 99, 100, 101, 128, 200, 499, 699, MOST};
-    for (unsigned kind = 0; kind < KINDS; kind++) {
-        begin(some_desc(kind));
-        for (unsigned i = 0; i < LENGTH_OF(lengths) * ORDERS; i++) {
-            uint32_t n = lengths[i / ORDERS], singles = i % 5 < n ? i % 5 : n;
-            for (uint32_t k = 0; k < singles; k++) assert_non_null(objects[k] = kolk_shared_alloc(&local));
-            assert_int_equal(kolk_shared_alloc_n(&local, objects + singles, n - singles), n - singles);
-            use_all(n);
-            if (n % 37) put_in_order(n, i % ORDERS);
-            for (uint32_t k = 0; k < singles; k++) kolk_shared_free(&local, objects[k]);
-            kolk_shared_free_n(&local, objects + singles, n - singles);
-            assert_int_equal(kolk_shared_count(&pool), 0);
-            assert_true(kolk_shared_is_valid(&pool));
-            assert_true(local.magazine->top <= local.magazine->cache);
-        }
-        end_shared(&pool);
-    }
 }
 
 /* Lives of one byte begin anew after 128 lives, and never become 0. */
@@ -236,20 +190,6 @@ static void test_the_handler_may_jump_out(void **state) {
     }
 }
 
-static void test_a_local_without_a_pool(void **state) {
-    (void)state;
-    kolk_shared_local none = {0};
-    notes taken;
-    begin_notes(&taken);
-    assert_int_equal(kolk_shared_alloc_n(&none, objects, 3), 0);
-    assert_silent(&taken);
-    void *two[] = {&none, NULL, &taken};
-    kolk_shared_free_n(&none, two, 3);
-    assert_int_equal(taken.count, 2);
-    assert_int_equal(taken.last.rule, KOLK_NO_LOCAL);
-    kolk_set_failure_handler(NULL, NULL);
-}
-
 /* ---- Hooks ------------------------------------------------------------------------------------------------------- */
 
 static unsigned setups, resets, teardowns;
@@ -290,76 +230,15 @@ static void test_hooks(void **state) {
     }
 }
 
-/* ---- Threads that wait ------------------------------------------------------------------------------------------- */
-
-static void *wait_for_one(void *unused) {
-    (void)unused;
-    kolk_shared_local own;
-    REQUIRE(kolk_shared_local_init(&own, &pool) == KOLK_OK);
-    void *object = kolk_shared_alloc_wait(&own, KOLK_FOREVER);
-    REQUIRE(object);
-    kolk_shared_free_n(&own, &object, 1);
-    kolk_shared_local_deinit(&own);
-    return NULL;
-}
-
-static void test_waiting_threads_are_served(void **state) {
-    (void)state;
-    for (unsigned kind = 0; kind < KINDS; kind++) {
-        kolk_shared_desc desc = some_desc(kind);
-        pthread_t threads[3];
-        desc.capacity = 50;
-        desc.max_threads = 4;
-        begin(desc);
-        uint32_t slots = all_slots(&pool);
-        void **all = (void **)calloc(slots, sizeof *all);
-        assert_int_equal(kolk_shared_alloc_n(&local, all, slots), slots);
-        for (int i = 0; i < 3; i++) assert_int_equal(pthread_create(&threads[i], NULL, wait_for_one, NULL), 0);
-        while (__atomic_load_n(&pool.inside->store.depot.waiting, __ATOMIC_SEQ_CST) < 3) nap();
-        kolk_shared_free_n(&local, all, slots);
-        for (int i = 0; i < 3; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
-        assert_int_equal(kolk_shared_count(&pool), 0);
-        end_shared(&pool);
-        free(all);
-    }
-}
-
-/* ---- Typed pools ------------------------------------------------------------------------------------------------- */
-
-typedef struct job {
-    double numbers[3];
-} job;
-
-KOLK_SHARED_TYPE(jobs, job)
-
-static void test_typed(void **state) {
-    (void)state;
-    jobs all;
-    jobs_local mine;
-    job *some[10];
-    assert_int_equal(jobs_init(&all, &(kolk_shared_desc){.capacity = 9, .max_threads = 1}), KOLK_OK);
-    assert_int_equal(jobs_local_init(&mine, &all), KOLK_OK);
-    assert_int_equal(jobs_alloc_n(&mine, some, 10), 9);
-    some[9] = NULL;
-    jobs_free_n(&mine, some, 10);
-    assert_int_equal(jobs_count(&all), 0);
-    jobs_deinit(&all);
-}
-
 int main(void) {
-    END_IF_IT_HANGS();
     const struct CMUnitTest tests[] = {
-        TEST(test_every_length_and_order),
         TEST(test_many_lives),
         TEST(test_more_than_there_are),
         TEST(test_returns_are_counted),
         TEST(test_what_goes_through_the_magazine),
         TEST(test_mistakes_among_objects),
         TEST(test_the_handler_may_jump_out),
-        TEST(test_a_local_without_a_pool),
         TEST(test_hooks),
-        TEST(test_waiting_threads_are_served),
-        TEST(test_typed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* The debug mode of a shared pool: the promises of fill, guard and quarantine, tested by one thread with several
- * locals. Also tests that kolk_shared_is_valid finds every breach. (The other settings: test_shared_debug_reports.c,
+/* The debug mode of a shared pool: fill and quarantine with several locals and deferred free, and that
+ * kolk_shared_is_valid finds every breach. (Reports: tests/contracts, test_shared_debug_reports.c. Objects from malloc:
  * test_shared_debug_bypass.c.) */
 #include "../help/debug_test.h"
 
@@ -71,29 +71,18 @@ static void test_all_sizes_and_alignments(void **state) {
     (void)state;
     for (size_t size = 1; size <= 300; size += SLOW ? 7 : 1)
         live_in((kolk_shared_desc){.object_size = size,
+                                   .object_align = size < 60 ? (size_t)1 << size % 13 : 0,
                                    .capacity = 3,
                                    .max_threads = 2,
                                    .generations = size / 4 % 2 ? KOLK_GENERATIONS_NONE : 0,
                                    .debug = settings[size % 4]},
                 3);
-    for (size_t align = 1; align <= 4096; align *= 2)
-        for (size_t size = 1; size < 60; size += 9)
-            live_in((kolk_shared_desc){.object_size = size,
-                                       .object_align = align,
-                                       .capacity = 3,
-                                       .max_threads = 2,
-                                       .cache = 1,
-                                       .debug = settings[size % 4]},
-                    4);
-}
-
-static void test_a_pool_that_grows(void **state) {
-    (void)state;
-    for (size_t n = 0; n < LENGTH_OF(settings); n++)
-        for (uint32_t cache = 1; cache < 80; cache += 26) /* depot words of several lengths */
-            live_in(
-                (kolk_shared_desc){
-                    .object_size = 3000, .max_capacity = 70, .max_threads = 2, .cache = cache, .debug = settings[n]},
+    for (uint32_t n = 0; n < 16; n++) /* pools that grow, with depot words of several lengths */
+        live_in((kolk_shared_desc){.object_size = 3000,
+                                   .max_capacity = 70,
+                                   .max_threads = 2,
+                                   .cache = 1 + n / 4 * 26,
+                                   .debug = settings[n % 4]},
                 70);
 }
 
@@ -149,38 +138,6 @@ static void start(fixture *f, const char *debug) {
     begin_reports(&f->kept);
 }
 
-static void *by_alloc(fixture *f) {
-    return kolk_shared_alloc(&f->local);
-}
-
-static void *by_alloc_now(fixture *f) {
-    return kolk_shared_alloc_wait(&f->local, KOLK_NOW);
-}
-
-static void *by_alloc_wait(fixture *f) {
-    return kolk_shared_alloc_wait(&f->local, KOLK_FOREVER);
-}
-
-static void test_every_byte_of_the_fill_counts(void **state) {
-    (void)state;
-    void *(*const ways[])(fixture *) = {by_alloc, by_alloc_now, by_alloc_wait};
-    for (uint32_t at = 0; at < 3 * SIZE; at++) {
-        fixture f;
-        char sentence[100];
-        start(&f, at % 2 ? "fill" : "fill,quarantine=3");
-        unsigned char *object = f.objects[1], changed = object[at / 3] ^= 0x80;
-        assert_false(kolk_shared_is_valid(&f.pool));
-        assert_no_more(&f.kept); /* is_valid finds it and reports nothing */
-        assert_ptr_equal(ways[at % 3](&f), object);
-        snprintf(sentence, sizeof sentence, "kolk: dead: write after free to slot 1: %02x written at byte %u of it",
-                 changed, at / 3);
-        assert_damage(&f.kept, KOLK_WRITE_AFTER_FREE, "dead", object, 1, at / 3, 1, sentence);
-        assert_no_more(&f.kept);
-        assert_true(all_bytes_are(object, SIZE, NEW)); /* repaired, with the fill of a new object */
-        end_shared(&f.pool);
-    }
-}
-
 static void test_writes_after_free_are_found_at_deinit(void **state) {
     (void)state;
     for (int waits = 0; waits < 2; waits++) {
@@ -197,79 +154,6 @@ static void test_writes_after_free_are_found_at_deinit(void **state) {
                       "kolk: dead: write after free to slot 3: 07 written at byte 29 of it");
         assert_no_more(&f.kept);
         assert_true(all_bytes_are(&f.pool, sizeof f.pool, 0));
-    }
-}
-
-/* ---- Zones ------------------------------------------------------------------------------------------------------- */
-
-static void assert_out_of_bounds(fixture *f, int slot, ptrdiff_t at) {
-    char sentence[100];
-    bool under = at < 0;
-    uint32_t offset = (uint32_t)(under ? -at : at - SIZE);
-    snprintf(sentence, sizeof sentence, "kolk: dead: %s of slot %d: 2a written %u byte%s %s",
-             under ? "underflow" : "overflow", slot, offset, offset == 1 ? "" : "s",
-             under ? "before its start" : "behind its end");
-    assert_damage(&f->kept, under ? KOLK_UNDERFLOW : KOLK_OVERFLOW, "dead", f->objects[slot], slot, offset, 1,
-                  sentence);
-    assert_no_more(&f->kept);
-}
-
-/* The last slot also has a zone behind it, so each byte between two objects belongs to a zone. */
-static void test_every_byte_of_the_zones_counts(void **state) {
-    (void)state;
-    for (ptrdiff_t at = -16; at < SIZE + 16; at++) {
-        if (at >= 0 && at < SIZE) continue;
-        for (int way = 0; way < 4; way++) {
-            fixture f;
-            start(&f, way % 2 ? "guard" : "fill,guard");
-            int slot = way == 0 ? 1 : way == 3 ? 3 : 2;
-            f.objects[slot][at] = 0x2a;
-            assert_false(kolk_shared_is_valid(&f.pool));
-            if (way == 0) assert_ptr_equal(kolk_shared_alloc(&f.local), f.objects[1]);
-            if (way == 1) kolk_shared_free(&f.local, f.objects[2]);
-            if (way == 2) kolk_shared_free_later(&f.local, f.objects[2]);
-            if (way == 3) kolk_shared_deinit(&f.pool);
-            assert_out_of_bounds(&f, slot, at);
-            if (way == 3) continue;
-            assert_int_equal(kolk_shared_count(&f.pool), way == 0 ? 4 : 2); /* the call succeeded */
-            end_shared(&f.pool);
-            assert_no_more(&f.kept);
-        }
-    }
-}
-
-/* Zones make the stride larger. Calls with a pointer or handle use this larger stride. */
-static void test_questions_about_guarded_slots(void **state) {
-    (void)state;
-    for (uint32_t align = 1; align <= 256; align *= 4) {
-        kolk_shared pool;
-        kolk_shared_local local;
-        unsigned char *objects[SLOTS];
-        notes taken;
-        make_shared(
-            &pool,
-            &(kolk_shared_desc){
-                .object_size = SIZE, .object_align = align, .capacity = SLOTS, .max_threads = 1, .debug = "guard"});
-        make_local(&local, &pool);
-        for (int i = 0; i < SLOTS; i++) objects[i] = taken_by(&local);
-        begin_notes(&taken);
-        kolk_shared_cursor cursor = kolk_shared_each(&pool);
-        for (int i = 0; i < SLOTS; i++) {
-            assert_ptr_equal(kolk_shared_cursor_next(&cursor), objects[i]);
-            kolk_handle handle = kolk_shared_handle_of(&pool, objects[i]);
-            assert_ptr_equal(kolk_shared_get(&pool, handle), objects[i]);
-            assert_true(i == 0 || objects[i] - objects[i - 1] >= SIZE + 32);
-            for (ptrdiff_t at = -16; at < SIZE + 16; at++)
-                assert_int_equal(kolk_shared_is_live(&pool, moved(objects[i], at)), at == 0);
-        }
-        assert_null(kolk_shared_cursor_next(&cursor));
-        kolk_shared_free(&local, moved(objects[0], -16));
-        assert_int_equal(taken.last.rule, KOLK_FOREIGN_POINTER);
-        kolk_shared_free(&local, moved(objects[2], -16));
-        assert_int_equal(taken.last.rule, KOLK_INTERIOR_POINTER);
-        kolk_shared_free(&local, moved(objects[2], SIZE));
-        assert_true(taken.last.rule == KOLK_INTERIOR_POINTER && taken.last.slot == 2 && taken.count == 3);
-        end_shared(&pool);
     }
 }
 
@@ -345,34 +229,6 @@ static void test_what_was_free_later_goes_through_the_quarantine(void **state) {
     end_shared(&pool);
 }
 
-/* ---- Double frees ------------------------------------------------------------------------------------------------ */
-
-/* A double free is found wherever the slot is by then. */
-static void test_double_frees(void **state) {
-    (void)state;
-    for (unsigned kind = 0; kind < 16; kind++) {
-        fixture f;
-        notes taken;
-        start(&f, kind % 2 ? "fill,quarantine=2" : "guard,fill");
-        if (kind & 2) freed_by(&f.local, f.objects[3]); /* then slot 1 is not the only free one */
-        if (kind & 4) freed_by(&f.local, f.objects[2]); /* after both, 1 has left quarantine */
-        begin_notes(&taken);
-        for (int i = 0; i < 3; i++) {
-            if (kind & 8)
-                kolk_shared_free_later(&f.local, f.objects[1]);
-            else
-                kolk_shared_free(&f.local, f.objects[1]);
-            assert_noted(&taken, KOLK_DOUBLE_FREE, "dead", f.objects[1], 1, "kolk: dead: double free of slot 1");
-            assert_true(kolk_shared_is_valid(&f.pool));
-        }
-        kolk_shared_free_later(&f.local, f.objects[0]);
-        kolk_shared_free(&f.local, f.objects[0]);
-        assert_noted(&taken, KOLK_DOUBLE_FREE, "dead", f.objects[0], 0, "kolk: dead: double free of slot 0");
-        end_shared(&f.pool);
-        assert_silent(&taken);
-    }
-}
-
 /* ---- Validity ---------------------------------------------------------------------------------------------------- */
 
 #define assert_seen(what, value) assert_breaks(kolk_shared_is_valid, pool, what, value)
@@ -407,16 +263,11 @@ static void test_validity(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         DEBUG_TEST(test_all_sizes_and_alignments),
-        DEBUG_TEST(test_a_pool_that_grows),
         DEBUG_TEST(test_the_contents_of_what_is_free_later),
-        DEBUG_TEST(test_every_byte_of_the_fill_counts),
         DEBUG_TEST(test_writes_after_free_are_found_at_deinit),
-        DEBUG_TEST(test_every_byte_of_the_zones_counts),
-        DEBUG_TEST(test_questions_about_guarded_slots),
         DEBUG_TEST(test_the_order_of_quarantine),
         DEBUG_TEST(test_growth_comes_before_those_that_wait),
         DEBUG_TEST(test_what_was_free_later_goes_through_the_quarantine),
-        DEBUG_TEST(test_double_frees),
         DEBUG_TEST(test_validity),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -67,56 +67,6 @@ static void test_each_object_is_a_block_of_its_size(void **state) {
     }
 }
 
-static void test_capacity_and_growth(void **state) {
-    (void)state;
-    for (int grows = 0; grows < 2; grows++) {
-        make_bypassed(
-            (kolk_shared_desc){.object_size = 3000, .capacity = grows ? 5 : 70, .max_capacity = 70, .cache = 7});
-        void *objects[77];
-        for (int round = 0; round < 3; round++) {
-            for (int i = 0; i < 77; i++) assert_non_null(objects[i] = kolk_shared_alloc(&locals[i % 2]));
-            assert_null(kolk_shared_alloc(&locals[round % 2]));
-            assert_true(kolk_shared_is_valid(&pool));
-            assert_true(kolk_shared_count(&pool) == 77 && heap.count == 77);
-            for (int i = 0; i < 77; i++) kolk_shared_free(&locals[i % 2], objects[i]);
-            assert_true(kolk_shared_count(&pool) == 0 && heap.count == 0);
-        }
-        end_bypassed();
-    }
-}
-
-static void test_questions(void **state) {
-    (void)state;
-    unsigned char *objects[4];
-    kolk_handle handles[4];
-    notes taken;
-    begin_notes(&taken);
-    make_bypassed((kolk_shared_desc){.capacity = 4});
-    for (int i = 0; i < 4; i++) {
-        objects[i] = taken_by(&locals[0]);
-        handles[i] = kolk_shared_handle_of(&pool, objects[i]);
-    }
-    kolk_shared_free(&locals[1], objects[1]);
-    kolk_shared_cursor cursor = kolk_shared_each(&pool);
-    for (int i = 0; i < 4; i++) {
-        assert_int_equal(kolk_shared_is_live(&pool, objects[i]), i != 1);
-        assert_false(kolk_shared_is_live(&pool, moved(objects[i], 1)));
-        assert_ptr_equal(kolk_shared_get(&pool, handles[i]), i == 1 ? NULL : objects[i]);
-        if (i != 1) assert_ptr_equal(kolk_shared_cursor_next(&cursor), objects[i]);
-    }
-    assert_null(kolk_shared_cursor_next(&cursor));
-    assert_false(kolk_shared_is_live(&pool, pool.slots));
-    assert_false(kolk_shared_is_live(&pool, NULL));
-    assert_silent(&taken);
-    unsigned char *again = taken_by(&locals[1]);
-    assert_null(kolk_shared_get(&pool, handles[1]));
-    assert_ptr_equal(kolk_shared_get(&pool, kolk_shared_handle_of(&pool, again)), again);
-    cursor = kolk_shared_each(&pool);
-    assert_ptr_equal(kolk_shared_cursor_next(&cursor), objects[0]);
-    assert_ptr_equal(kolk_shared_cursor_next(&cursor), again); /* it has the same slot */
-    end_bypassed();
-}
-
 /* A retired object can be read until its slot returns to the depot. Then its block is freed, or at the latest with the
  * pool. */
 static void test_free_later(void **state) {
@@ -297,8 +247,6 @@ static void test_walks_beside_threads(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         BYPASS_TEST(test_each_object_is_a_block_of_its_size),
-        BYPASS_TEST(test_capacity_and_growth),
-        BYPASS_TEST(test_questions),
         BYPASS_TEST(test_free_later),
         BYPASS_TEST(test_malloc_fails),
         BYPASS_TEST(test_a_place_that_malloc_uses_again),

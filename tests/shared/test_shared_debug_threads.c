@@ -174,46 +174,6 @@ static void test_many_threads(void **state) {
         }
 }
 
-/* ---- Waiting and quarantine -------------------------------------------------------------------------------------- */
-
-static void *wait_for_one(void *argument) {
-    kolk_shared_local local;
-    (void)argument;
-    REQUIRE(kolk_shared_local_init(&local, &run.pool) == KOLK_OK);
-    kolk_shared_offline(&local); /* other threads' retired slots do not wait for this thread */
-    void *it = kolk_shared_alloc_wait(&local, KOLK_FOREVER);
-    kolk_shared_local_deinit(&local);
-    return it;
-}
-
-/* A waiter gets a freed slot immediately, though otherwise the slot would go to quarantine. */
-static void test_who_waits_gets_from_the_quarantine(void **state) {
-    (void)state;
-    for (int later = 0; later < 2; later++) {
-        pthread_t thread;
-        kolk_shared_local local;
-        void *got, *last = NULL;
-        setenv("KOLK_BYPASS", "0", 1);
-        make_shared(&run.pool,
-                    &(kolk_shared_desc){.object_size = 8, .capacity = 3, .max_threads = 2, .debug = "quarantine=9"});
-        make_local(&local, &run.pool);
-        for (void *it; (it = kolk_shared_alloc(&local));) last = it;
-        assert_int_equal(pthread_create(&thread, NULL, wait_for_one, NULL), 0);
-        while (!__atomic_load_n(&run.pool.inside->store.depot.waiting, __ATOMIC_ACQUIRE)) nap();
-        if (later)
-            kolk_shared_free_later(&local, last);
-        else
-            kolk_shared_free(&local, last);
-        while (__atomic_load_n(&run.pool.inside->store.depot.waiting, __ATOMIC_ACQUIRE)) {
-            kolk_shared_quiesce(&local);
-            nap();
-        }
-        assert_int_equal(pthread_join(thread, &got), 0);
-        assert_ptr_equal(got, last);
-        end_shared(&run.pool);
-    }
-}
-
 /* ---- Two threads free one object --------------------------------------------------------------------------------- */
 
 static struct {
@@ -280,7 +240,6 @@ int main(void) {
     begin_random_work(does_a_part() ? OPERATIONS / 4 : OPERATIONS);
     const struct CMUnitTest tests[] = {
         TEST(test_many_threads),
-        TEST(test_who_waits_gets_from_the_quarantine),
         TEST(test_two_threads_free_one_object),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,10 +1,9 @@
 /* wraps: help/system_calls.h */
-/* The shared pool's memory (growth in place, sizes), its statistics, the registry and the typed pool. */
+/* The shared pool's memory (growth in place, sizes), its statistics and the typed pool. */
 #include "../help/debug_test.h"
 
 #include "watch/debug.h"
 
-#include "../help/listed.h"
 #include "../help/system_calls.h"
 #include "shared_test.h"
 
@@ -75,28 +74,6 @@ static void test_growth_in_place(void **state) {
     }
 }
 
-static void test_growth_from_nothing(void **state) {
-    (void)state;
-    kolk_shared_local local;
-    make_shared(&pool, &(kolk_shared_desc){.object_size = OBJECT, .max_capacity = 1000, .max_threads = 2, .cache = 7});
-    make_local(&local, &pool);
-    assert_int_equal(pool.inside->store.depot.usable, 0);
-    for (uint32_t i = 0; i < 1007; i++) assert_non_null(kolk_shared_alloc(&local));
-    assert_null(kolk_shared_alloc(&local));
-    end_shared(&pool);
-}
-
-/* Objects that are larger than the smallest step of growth. */
-static void test_growth_by_large_objects(void **state) {
-    (void)state;
-    kolk_shared_local local;
-    make_shared(&pool, &(kolk_shared_desc){.object_size = 200000, .max_capacity = 5, .cache = KOLK_NO_CACHE});
-    make_local(&local, &pool);
-    for (uint32_t i = 0; i < 5; i++) assert_non_null(kolk_shared_alloc(&local));
-    assert_null(kolk_shared_alloc(&local));
-    end_shared(&pool);
-}
-
 /* An object costs its stride, 5 bits, and 4 bytes for lives (1 byte without handles). The pool adds `slack` slots and
  * the magazines. promise: "An object costs ... are at most a quarter of max_capacity" */
 static void test_bytes(void **state) {
@@ -156,21 +133,6 @@ static void test_statistics(void **state) {
     end_shared(&pool);
 }
 
-static void test_the_registry(void **state) {
-    (void)state;
-    kolk_shared a, b, nameless;
-    assert_string_equal(listed("shared"), "");
-    make_shared(&a, &(kolk_shared_desc){.name = "a", .object_size = 4, .capacity = 1});
-    make_shared(&nameless, &(kolk_shared_desc){.object_size = 4, .capacity = 1});
-    make_shared(&b, &(kolk_shared_desc){.name = "b", .object_size = 4, .capacity = 1});
-    assert_string_equal(listed("shared"), "a b ");
-    end_shared(&a);
-    assert_string_equal(listed("shared"), "b ");
-    end_shared(&b);
-    end_shared(&nameless);
-    assert_string_equal(listed("shared"), "");
-}
-
 typedef struct point {
     double x, y, z;
 } point;
@@ -210,6 +172,15 @@ static void test_the_typed_pool(void **state) {
     points_online(&local);
     for (int i = 0; i < 3; i++) points_quiesce(&local);
     assert_ptr_equal(points_alloc_wait(&local, KOLK_FOREVER), a);
+    points_shutdown(&all);
+    assert_null(points_alloc_wait(&local, KOLK_FOREVER));
+    points_reopen(&all);
+    points_clear(&all);
+    point *many[11];
+    assert_int_equal(points_alloc_n(&local, many, 11), 10);
+    points_free_n(&local, many, 9);
+    a = many[9];
+    assert_int_equal(points_count(&all), 1);
     points_local_deinit(&local);
     points_local *own = points_local_of_thread(&all);
     assert_non_null(own);
@@ -228,11 +199,8 @@ static int plain_again(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         PLAIN_TEST(test_growth_in_place),
-        PLAIN_TEST(test_growth_from_nothing),
-        PLAIN_TEST(test_growth_by_large_objects),
         PLAIN_TEST(test_bytes),
         PLAIN_TEST(test_statistics),
-        PLAIN_TEST(test_the_registry),
         PLAIN_TEST(test_the_typed_pool),
     };
     return cmocka_run_group_tests(tests, list_a_pool, NULL);

@@ -332,6 +332,7 @@ static void all_but_one_are_reported(void *context) {
     end(context);
 }
 
+/* promise: "detects two simultaneous frees of an object", "With `.exact`, one of them is always reported" */
 static void test_exact(void **unused) {
     (void)unused;
     capacity = 4;

@@ -282,74 +282,14 @@ static void test_all_on_one_core(void **state) {
     run_on_one_core(tests, LENGTH_OF(tests), state);
 }
 
-/* Two threads free one object at the same moment, again and again. With .exact, exactly one of the two frees is
- * reported. */
-static uint32_t reports;
-
-static void count_report(const kolk_failure *failure, void *context) {
-    (void)context;
-    REQUIRE(failure->rule == KOLK_DOUBLE_FREE);
-    __atomic_fetch_add(&reports, 1, __ATOMIC_RELAXED);
-}
-
-typedef struct race {
-    kolk_shared pool;
-    void *object;        /* both threads free it */
-    uint32_t round, met; /* the current round; each thread adds 1 when it arrives and 1 after its free */
-} race;
-
-static void *free_too(void *argument) {
-    race *r = (race *)argument;
-    kolk_shared_local local;
-    REQUIRE(kolk_shared_local_init(&local, &r->pool) == KOLK_OK);
-    for (uint32_t n = 1;; n++) {
-        while (__atomic_load_n(&r->round, __ATOMIC_ACQUIRE) != n) sched_yield();
-        if (!r->object) break;
-        __atomic_fetch_add(&r->met, 1, __ATOMIC_ACQ_REL);
-        for (int i = 0; __atomic_load_n(&r->met, __ATOMIC_ACQUIRE) < 2; i++)
-            if (i % 256 == 255) sched_yield();
-        kolk_shared_free(&local, r->object);
-        __atomic_fetch_add(&r->met, 1, __ATOMIC_ACQ_REL);
-    }
-    kolk_shared_local_deinit(&local);
-    return NULL;
-}
-
-/* promise: "detects two simultaneous frees of an object", "With `.exact`, one of them is always reported" */
-static void test_one_object_freed_by_two(void **state) {
-    (void)state;
-    static race r;
-    uint32_t rounds = (uint32_t)(operations / 10) + 1;
-    pthread_t threads[2];
-    kolk_shared_local local;
-    memset(&r, 0, sizeof r);
-    kolk_shared_desc desc = {.object_size = 8, .capacity = 10, .max_threads = 3, .cache = 2, .exact = true};
-    assert_int_equal(kolk_shared_init(&r.pool, &desc), KOLK_OK);
-    assert_int_equal(kolk_shared_local_init(&local, &r.pool), KOLK_OK);
-    reports = 0;
-    kolk_set_failure_handler(count_report, NULL);
-    for (int i = 0; i < 2; i++) assert_int_equal(pthread_create(&threads[i], NULL, free_too, &r), 0);
-    for (uint32_t n = 1; n <= rounds; n++) {
-        r.object = kolk_shared_alloc(&local);
-        assert_non_null(r.object);
-        r.met = 0;
-        __atomic_store_n(&r.round, n, __ATOMIC_RELEASE);
-        while (__atomic_load_n(&r.met, __ATOMIC_ACQUIRE) != 4) sched_yield();
-        assert_int_equal(reports, n);
-        assert_true(kolk_shared_is_valid(&r.pool));
-        assert_int_equal(kolk_shared_count(&r.pool), 0);
-    }
-    r.object = NULL;
-    __atomic_store_n(&r.round, rounds + 1, __ATOMIC_RELEASE);
-    for (int i = 0; i < 2; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
-    kolk_shared_deinit(&r.pool);
-}
-
 #define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
 
 int main(void) {
     begin_random_work(OPERATIONS);
-    const struct CMUnitTest tests[] = {TEST(test_each_shape), TEST(test_births_and_deaths), TEST(test_all_on_one_core),
-                                       TEST(test_one_object_freed_by_two)};
+    const struct CMUnitTest tests[] = {
+        TEST(test_each_shape),
+        TEST(test_births_and_deaths),
+        TEST(test_all_on_one_core),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* with: src wraps: help/system_calls.h kolk_wait_ kolk_wake_ */
-/* Waiting for an object of a shared pool, promise by promise: deadlines, the wait queue, each way in which a slot
- * returns, the uncached pool, signals and forks. All orders of the steps are tested in test_shared_wait_schedules.c. */
+/* Waiting for an object of a shared pool, with threads that really sleep: deadlines, the wait queue, growth and dead
+ * threads, the uncached pool, shutdown, signals and forks. All orders of the steps, and the other ways in which a slot
+ * returns, are tested in test_shared_wait_schedules.c. */
 #include "../help/child.h"
 #include "../help/system_calls.h"
 
@@ -12,9 +13,8 @@ enum { SLEEPERS = 5, MOST_SLOTS = 1200 };
 
 /* ---- Observed sleeps --------------------------------------------------------------------------------------------- */
 
-static _Thread_local unsigned sleeps;       /* how often this thread has slept */
-static _Thread_local bool (*instead)(void); /* replaces the thread's next kolk_wait_ */
-static unsigned wakes;                      /* how many threads that wait for a slot were woken */
+static _Thread_local unsigned sleeps; /* how often this thread has slept */
+static unsigned wakes;                /* how many threads that wait for a slot were woken */
 
 bool __real_kolk_wait_(uint32_t *word, uint32_t expected, kolk_deadline deadline);
 bool __wrap_kolk_wait_(uint32_t *word, uint32_t expected, kolk_deadline deadline);
@@ -46,11 +46,8 @@ static full_pool *make_full(const kolk_shared_desc *desc) {
 
 /* A thread may also sleep, and be woken, for the lock of the wait queue. The calls for this are not counted. */
 bool __wrap_kolk_wait_(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
-    if (word == &own.pool.inside->waiters_lock) return __real_kolk_wait_(word, expected, deadline);
-    bool (*now)(void) = instead;
-    instead = NULL;
-    sleeps++;
-    return now ? now() : __real_kolk_wait_(word, expected, deadline);
+    sleeps += word != &own.pool.inside->waiters_lock;
+    return __real_kolk_wait_(word, expected, deadline);
 }
 
 void __wrap_kolk_wake_(uint32_t *word, uint32_t n) {
@@ -71,27 +68,10 @@ static uint32_t waiting(const full_pool *f) {
     return __atomic_load_n(&f->pool.inside->store.depot.waiting, __ATOMIC_SEQ_CST);
 }
 
-static uint64_t failed(const full_pool *f) {
+static kolk_stats stats_of(const full_pool *f) {
     kolk_stats stats;
     kolk_shared_stats(&f->pool, &stats);
-    return stats.failed;
-}
-
-static void each_pool(uint32_t least_threads, void (*test)(full_pool *f)) {
-    static const uint32_t caches[] = {1, 2, 64}, threads[] = {1, 2, 16};
-    for (size_t i = 0; i < LENGTH_OF(caches) * LENGTH_OF(threads) * 4; i++) {
-        kolk_shared_desc desc = {.object_size = 8,
-                                 .capacity = 7,
-                                 .cache = caches[i % 3],
-                                 .max_threads = threads[i / 3 % 3],
-                                 .exact = i / 9 % 2,
-                                 .generations = i / 18 ? KOLK_GENERATIONS_NONE : 0};
-        if (desc.max_threads < least_threads) continue;
-        full_pool *f = make_full(&desc);
-        if (least_threads > 1) kolk_shared_local_deinit(&f->other); /* to make room for a sleeper's local */
-        test(f);
-        end_full(f);
-    }
+    return stats;
 }
 
 /* ---- Threads that wait ------------------------------------------------------------------------------------------- */
@@ -101,14 +81,13 @@ typedef struct sleeper {
     kolk_deadline deadline;
     void *object;
     pthread_t thread;
-    bool offline, ready, go; /* ready: it has its local; go: it may start to wait */
+    bool ready, go; /* ready: it has its local; go: it may start to wait */
 } sleeper;
 
 static void *sleep_for_one(void *argument) {
     sleeper *me = (sleeper *)argument;
     kolk_shared_local local;
     REQUIRE(kolk_shared_local_init(&local, &me->f->pool) == KOLK_OK);
-    if (me->offline) kolk_shared_offline(&local);
     __atomic_store_n(&me->ready, true, __ATOMIC_SEQ_CST);
     while (!__atomic_load_n(&me->go, __ATOMIC_SEQ_CST)) nap();
     me->object = kolk_shared_alloc_wait(&local, me->deadline);
@@ -155,6 +134,13 @@ static void *woken(sleeper *one) {
     return one->object;
 }
 
+static void serve_one(full_pool *f, uint32_t number) {
+    sleeper one;
+    start_sleeper(&one, f, KOLK_FOREVER);
+    kolk_shared_free(&f->mine, f->objects[number]);
+    assert_ptr_equal(woken(&one), f->objects[number]);
+}
+
 /* ---- Deadlines --------------------------------------------------------------------------------------------------- */
 
 static void check_deadline(full_pool *f) {
@@ -163,20 +149,20 @@ static void check_deadline(full_pool *f) {
     assert_null(kolk_shared_alloc_wait(&f->mine, deadline));
     assert_true(kolk_now_ns_() >= deadline.ns); /* never earlier */
     assert_true(sleeps);
-    assert_int_equal(failed(f), 1);
+    assert_int_equal(stats_of(f).failed, 1);
     assert_null(kolk_shared_alloc_wait(&f->mine, PAST));
-    assert_int_equal(failed(f), 2);
+    assert_int_equal(stats_of(f).failed, 2);
     sleeps = 0;
     assert_null(kolk_shared_alloc_wait(&f->mine, KOLK_NOW));
     assert_null(kolk_shared_alloc_wait(&f->mine, (kolk_deadline){-1}));
-    assert_int_equal(failed(f), 4);
+    assert_int_equal(stats_of(f).failed, 4);
     const kolk_deadline any[] = {KOLK_NOW, PAST, kolk_deadline_after(1000), KOLK_FOREVER};
     for (size_t i = 0; i < LENGTH_OF(any); i++) {
         kolk_shared_free(&f->mine, f->objects[i]);
         assert_ptr_equal(kolk_shared_alloc_wait(&f->mine, any[i]), f->objects[i]); /* a slot is free */
     }
     assert_int_equal(sleeps, 0);
-    assert_int_equal(failed(f), 4);
+    assert_int_equal(stats_of(f).failed, 4);
     assert_int_equal(waiting(f), 0);
     assert_int_equal(kolk_shared_count(&f->pool), f->slots);
 }
@@ -184,7 +170,17 @@ static void check_deadline(full_pool *f) {
 /* promise: "waits for an object ... like kolk_shared_alloc" */
 static void test_a_deadline_is_kept(void **state) {
     (void)state;
-    each_pool(1, check_deadline);
+    static const uint32_t caches[] = {1, 2, 64}, threads[] = {1, 2, 16};
+    for (size_t i = 0; i < LENGTH_OF(caches) * LENGTH_OF(threads) * 4; i++) {
+        full_pool *f = make_full(&(kolk_shared_desc){.object_size = 8,
+                                                     .capacity = 7,
+                                                     .cache = caches[i % 3],
+                                                     .max_threads = threads[i / 3 % 3],
+                                                     .exact = i / 9 % 2,
+                                                     .generations = i / 18 ? KOLK_GENERATIONS_NONE : 0});
+        check_deadline(f);
+        end_full(f);
+    }
 }
 
 static void test_now_does_not_wait_in_line(void **state) {
@@ -201,47 +197,7 @@ static void test_now_does_not_wait_in_line(void **state) {
     end_full(f);
 }
 
-/* A wait succeeds if the waiter is handed a slot just as its deadline passes. */
-static bool served_too_late(void) {
-    kolk_shared_free(&own.other, own.objects[3]);
-    return false;
-}
-
-static bool woken_for_nothing(void) {
-    return true;
-}
-
-static void test_served_as_the_deadline_passes(void **state) {
-    (void)state;
-    full_pool *f = make_small();
-    instead = served_too_late;
-    assert_ptr_equal(kolk_shared_alloc_wait(&f->mine, kolk_deadline_after(100000)), f->objects[3]);
-    assert_int_equal(failed(f), 0);
-    instead = woken_for_nothing;
-    assert_null(kolk_shared_alloc_wait(&f->mine, kolk_deadline_after(1)));
-    assert_int_equal(kolk_shared_count(&f->pool), f->slots);
-    end_full(f);
-}
-
 /* ---- The wait queue ---------------------------------------------------------------------------------------------- */
-
-static void check_woken(full_pool *f) {
-    sleeper one;
-    start_sleeper(&one, f, KOLK_FOREVER);
-    kolk_shared_free(&f->mine, f->objects[5]);
-    assert_int_equal(waiting(f), 0);
-    assert_ptr_equal(woken(&one), f->objects[5]);
-    assert_int_equal(failed(f), 0); /* a wait that is served is not a failure */
-    start_sleeper(&one, f, kolk_deadline_after(100000));
-    kolk_shared_free(&f->mine, f->objects[6]);
-    assert_ptr_equal(woken(&one), f->objects[6]);
-    assert_int_equal(kolk_shared_count(&f->pool), f->slots);
-}
-
-static void test_a_free_wakes(void **state) {
-    (void)state;
-    each_pool(2, check_woken);
-}
 
 /* In debug mode no magazine is used. A freed slot goes to quarantine, but a thread that needs it gets it from there. */
 static void test_debug_mode(void **state) {
@@ -286,64 +242,6 @@ static void test_first_come_first_served(void **state) {
     end_full(f);
 }
 
-/* Returns several slots to the depot in one call. */
-static void serve_all(full_pool *f, int way) {
-    if (way == 0) kolk_shared_local_flush(&f->other);
-    if (way == 1) kolk_shared_local_deinit(&f->other);
-    if (way == 2) kolk_shared_free(&f->other, f->objects[SLEEPERS]); /* also returns the magazine's slots */
-}
-
-static void test_one_call_serves_all(void **state) {
-    (void)state;
-    for (int way = 0; way < 3; way++) {
-        full_pool *f = make_full(
-            &(kolk_shared_desc){.object_size = 8, .capacity = 20, .max_threads = 9, .cache = 8, .exact = way % 2});
-        sleeper line[SLEEPERS];
-        bool mine[MOST_SLOTS] = {false};
-        for (int i = 0; i < SLEEPERS; i++) kolk_shared_free(&f->other, f->objects[i]); /* they stay in the magazine */
-        begin_line(line, f);
-        serve_all(f, way);
-        assert_int_equal(waiting(f), 0);
-        for (int i = 0; i < SLEEPERS; i++) {
-            void *object = woken(&line[i]);
-            assert_non_null(object);
-            uint32_t slot = slot_of(&f->pool, object);
-            assert_false(mine[slot]);
-            mine[slot] = true;
-        }
-        assert_int_equal(kolk_shared_count(&f->pool), f->slots - (way == 2));
-        end_full(f);
-    }
-}
-
-/* One of three waiters gives up after this time. Returns false if not all of them were in the wait queue by then. */
-static bool gives_up(int who, int64_t milliseconds) {
-    full_pool *f = make_small();
-    sleeper line[3];
-    kolk_deadline deadline = kolk_deadline_after(milliseconds);
-    bool in_line = true;
-    for (int i = 0; i < 3; i++)
-        in_line = start_sleeper_before(&line[i], f, i == who ? deadline : KOLK_FOREVER, deadline) && in_line;
-    assert_null(woken(&line[who]));
-    while (waiting(f) < 2) nap();
-    for (int i = 0; i < 3; i++) {
-        if (i == who) continue;
-        kolk_shared_free(&f->mine, f->objects[i]);
-        if (in_line) assert_ptr_equal(woken(&line[i]), f->objects[i]);
-    }
-    for (int i = 0; i < 3 && !in_line; i++)
-        if (i != who) assert_non_null(woken(&line[i]));
-    assert_int_equal(failed(f), 1);
-    end_full(f);
-    return in_line;
-}
-
-/* A waiter that gives up, wherever it is in the wait queue, leaves the others in their order. */
-static void test_one_gives_up(void **state) {
-    (void)state;
-    for (int who = 0; who < 3; who++) try_until_in_time(gives_up, who);
-}
-
 /* A thread with slots in its own magazine is served from it and does not wait. */
 static void test_who_has_one_does_not_wait(void **state) {
     (void)state;
@@ -380,24 +278,6 @@ static void test_growth_serves(void **state) {
     assert_non_null(kolk_shared_alloc(&f->mine)); /* the pool grows, and the waiter gets one of the new slots */
     assert_int_equal(waiting(f), 0);
     assert_non_null(woken(&one));
-    end_full(f);
-}
-
-static void test_deferred_free_serves(void **state) {
-    (void)state;
-    full_pool *f = make_small();
-    sleeper one = {.f = f, .deadline = KOLK_FOREVER, .offline = true};
-    kolk_shared_local_deinit(&f->other);
-    be_born(&one);
-    line_up(&one);
-    kolk_shared_free_later(&f->mine, f->objects[4]);
-    assert_int_equal(waiting(f), 1);
-    for (int i = 0; i < 3; i++) {
-        assert_int_equal(waiting(f), 1); /* still retired */
-        kolk_shared_quiesce(&f->mine);
-    }
-    assert_int_equal(waiting(f), 0);
-    assert_ptr_equal(woken(&one), f->objects[4]);
     end_full(f);
 }
 
@@ -500,23 +380,6 @@ static void test_a_wait_that_is_none(void **state) {
     end_full(f);
 }
 
-/* Locals made while the pool is uncached keep no slots. A local with slots in its magazine returns them with its next
- * free. promise: "From then on the pool ... returned as the pool has" */
-static void test_direct_for_all(void **state) {
-    (void)state;
-    full_pool *f = make_small();
-    kolk_shared_local late;
-    kolk_shared_free(&f->other, f->objects[0]);
-    assert_null(kolk_shared_alloc(&f->mine));
-    make_local(&late, &f->pool);
-    kolk_shared_free(&late, f->objects[1]);
-    assert_ptr_equal(kolk_shared_alloc(&f->mine), f->objects[1]);
-    kolk_shared_free(&f->other, f->objects[2]);
-    for (int i = 0; i < 2; i++) assert_non_null(kolk_shared_alloc(&f->mine));
-    assert_null(kolk_shared_alloc(&f->mine));
-    end_full(f);
-}
-
 /* As long as a thread waits, the pool stays uncached, however many slots return. */
 static void test_direct_while_somebody_waits(void **state) {
     (void)state;
@@ -531,6 +394,59 @@ static void test_direct_while_somebody_waits(void **state) {
     assert_int_equal(at_hand(&f->other), 0);
     assert_ptr_equal(woken(&line[1]), f->objects[1]);
     check_kept_at_hand(f);
+    end_full(f);
+}
+
+/* ---- Shutdown ---------------------------------------------------------------------------------------------------- */
+
+/* promise: "every alloc_wait ... still work", "`capacity` and `max_capacity` ... calls that have waited" */
+static void test_all_who_wait_are_woken(void **state) {
+    (void)state;
+    full_pool *f = make_small();
+    sleeper line[SLEEPERS];
+    begin_line(line, f);
+    EVENTUALLY(stats_of(f).waits == SLEEPERS); /* counted a moment later than `waiting` */
+    kolk_shared_shutdown(&f->pool);
+    assert_int_equal(stats_of(f).waiting, 0);
+    for (int i = 0; i < SLEEPERS; i++) assert_null(woken(&line[i]));
+    assert_int_equal(stats_of(f).failed, 0); /* these NULLs are not counted as failures of a full pool */
+    end_full(f);
+}
+
+static void test_what_goes_on_after_a_shutdown(void **state) {
+    (void)state;
+    full_pool *f = make_full(&(kolk_shared_desc){.object_size = 8, .capacity = 1, .max_threads = 1});
+    for (int i = 0; i < 2; i++) kolk_shared_shutdown(&f->pool);
+    assert_null(kolk_shared_alloc_wait(&f->mine, KOLK_FOREVER));
+    kolk_shared_free(&f->mine, f->objects[0]);
+    assert_null(kolk_shared_alloc_wait(&f->mine, KOLK_FOREVER)); /* NULL even though an object is free */
+    assert_null(kolk_shared_alloc_wait(&f->mine, kolk_deadline_after(100000)));
+    assert_non_null(kolk_shared_alloc_wait(&f->mine, KOLK_NOW)); /* KOLK_NOW does not wait */
+    assert_int_equal(stats_of(f).failed, 0);
+    assert_null(kolk_shared_alloc(&f->mine));
+    assert_int_equal(stats_of(f).failed, 1);
+    kolk_shared_free_later(&f->mine, f->objects[0]);
+    for (int i = 0; i < 3; i++) kolk_shared_quiesce(&f->mine);
+    assert_non_null(kolk_shared_alloc(&f->mine));
+    assert_int_equal(stats_of(f).waits, 0);
+    end_full(f);
+}
+
+/* promise: "Undoes a shutdown ... still returns NULL" */
+static void test_reopen(void **state) {
+    (void)state;
+    full_pool *f = make_small();
+    sleeper one;
+    for (int i = 0; i < 20; i++) {
+        start_sleeper(&one, f, KOLK_FOREVER);
+        kolk_shared_shutdown(&f->pool);
+        kolk_shared_reopen(&f->pool);
+        kolk_shared_free(&f->mine, f->objects[0]); /* the sleeper was a waiter at the shutdown, however late it runs */
+        assert_null(woken(&one));
+        assert_ptr_equal(kolk_shared_alloc_wait(&f->mine, KOLK_FOREVER), f->objects[0]);
+        serve_one(f, 0);
+    }
+    assert_int_equal(stats_of(f).waits, 40);
     end_full(f);
 }
 
@@ -571,13 +487,6 @@ static void test_signals_disturb_nobody(void **state) {
     end_full(f);
 }
 
-static void serve_one(full_pool *f, uint32_t number) {
-    sleeper one;
-    start_sleeper(&one, f, KOLK_FOREVER);
-    kolk_shared_free(&f->mine, f->objects[number]);
-    assert_ptr_equal(woken(&one), f->objects[number]);
-}
-
 /* The parent's waiters are not in the child's wait queue. */
 static void test_a_child_goes_on(void **state) {
     (void)state;
@@ -590,6 +499,7 @@ static void test_a_child_goes_on(void **state) {
     pid_t child = fork();
     if (child == 0) {
         END_IF_IT_HANGS();
+        if (stats_of(f).waiting) _exit(2);
         kolk_shared_free(&f->mine, f->objects[0]);
         bool found = kolk_shared_alloc(&f->other) == f->objects[0];
         serve_one(f, 1);
@@ -607,21 +517,18 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_a_deadline_is_kept),
         TEST(test_now_does_not_wait_in_line),
-        TEST(test_served_as_the_deadline_passes),
-        TEST(test_a_free_wakes),
         TEST(test_debug_mode),
         TEST(test_first_come_first_served),
-        TEST(test_one_call_serves_all),
-        TEST(test_one_gives_up),
         TEST(test_who_has_one_does_not_wait),
         TEST(test_growth_serves),
-        TEST(test_deferred_free_serves),
         TEST(test_a_wake_that_serves_is_no_look),
         TEST(test_a_burial_serves),
         TEST(test_a_wait_that_is_none),
         TEST(test_direct_from_null_on),
-        TEST(test_direct_for_all),
         TEST(test_direct_while_somebody_waits),
+        TEST(test_all_who_wait_are_woken),
+        TEST(test_what_goes_on_after_a_shutdown),
+        TEST(test_reopen),
         TEST(test_signals_disturb_nobody),
         TEST(test_a_child_goes_on),
     };

@@ -1,5 +1,5 @@
-/* Misuse of a shared pool through two locals. Mistakes common to all kinds are in contracts/test_all_misuse.c. Also
- * tests that kolk_shared_is_valid finds each broken invariant of src/shared/shared.c. */
+/* kolk_shared_is_valid finds each broken invariant of src/shared/shared.c: the test simulates a stray write to one field of
+ * a valid pool, and undoes it. */
 #include "../help/test.h"
 
 #include "shared_test.h"
@@ -11,7 +11,6 @@ typedef struct fixture {
     kolk_shared pool;
     kolk_shared_local local, other;
     void *objects[6];
-    notes taken;
 } fixture;
 
 static void set_up(fixture *f, unsigned kind) {
@@ -31,107 +30,9 @@ static void set_up(fixture *f, unsigned kind) {
     kolk_shared_free(&f->local, f->objects[2]);
     kolk_shared_free(&f->other, f->objects[3]);
     assert_true(kolk_shared_is_valid(&f->pool));
-    begin_notes(&f->taken);
-}
-
-static void assert_unchanged(const fixture *f) {
-    assert_true(kolk_shared_is_valid(&f->pool));
-    assert_int_equal(kolk_shared_count(&f->pool), 3);
-    for (int i = 0; i < 6; i++) assert_int_equal(kolk_shared_is_live(&f->pool, f->objects[i]), i < 2 || i == 5);
-}
-
-/* Checks that every slot of the pool can be allocated once. */
-static void end_fixture(fixture *f) {
-    assert_unchanged(f);
-    assert_silent(&f->taken);
-    kolk_shared_local_flush(&f->other);
-    for (uint32_t i = 3; i < SLOTS; i++) assert_non_null(kolk_shared_alloc(&f->local));
-    assert_null(kolk_shared_alloc(&f->local));
-    end_shared(&f->pool);
 }
 
 #define KINDS 4 /* with and without handles, exact or not */
-
-static void test_double_free(void **state) {
-    (void)state;
-    for (unsigned kind = 0; kind < KINDS; kind++) {
-        fixture f;
-        set_up(&f, kind);
-        for (int i = 0; i < 10; i++) { /* by the local that freed it, and by the other */
-            kolk_shared_local *local = i % 2 ? &f.local : &f.other;
-            kolk_shared_free(local, f.objects[2]);
-            assert_noted(&f.taken, KOLK_DOUBLE_FREE, "jobs", f.objects[2], 2, "kolk: jobs: double free of slot 2");
-            kolk_shared_free(local, f.objects[3]);
-            assert_noted(&f.taken, KOLK_DOUBLE_FREE, "jobs", f.objects[3], 3, "kolk: jobs: double free of slot 3");
-            kolk_shared_free(local, f.objects[4]); /* in the depot */
-            assert_noted(&f.taken, KOLK_DOUBLE_FREE, "jobs", f.objects[4], 4, "kolk: jobs: double free of slot 4");
-        }
-        end_fixture(&f);
-    }
-}
-
-/* The magazine is full, so the free returns part of it to the depot before it checks the pointer. */
-static void test_double_free_with_a_full_magazine(void **state) {
-    (void)state;
-    for (unsigned kind = 0; kind < KINDS; kind++) {
-        fixture f;
-        set_up(&f, kind);
-        assert_ptr_equal(kolk_shared_alloc(&f.other), f.objects[3]);
-        kolk_shared_free(&f.local, f.objects[3]);
-        kolk_shared_free(&f.local, f.objects[3]);
-        assert_noted(&f.taken, KOLK_DOUBLE_FREE, "jobs", f.objects[3], 3, "kolk: jobs: double free of slot 3");
-        kolk_shared_free(&f.local, NULL); /* has no effect */
-        end_fixture(&f);
-    }
-}
-
-/* Slot 6 is in a magazine but was never handed out; slot 7 was never fetched. */
-static void test_slots_that_were_never_handed_out(void **state) {
-    (void)state;
-    for (unsigned kind = 0; kind < KINDS; kind += 2) {
-        fixture f;
-        set_up(&f, kind);
-        for (uint32_t slot = 6; slot < SLOTS; slot++) {
-            char sentence[100];
-            void *object = moved(f.pool.slots, (ptrdiff_t)slot * SIZE);
-            snprintf(sentence, sizeof sentence, "kolk: jobs: free of slot %u, which was never handed out", slot);
-            kolk_shared_free(&f.local, object);
-            assert_noted(&f.taken, KOLK_NEVER_ISSUED, "jobs", object, slot, sentence);
-            snprintf(sentence, sizeof sentence, "kolk: jobs: handle of slot %u, which was never handed out", slot);
-            assert_true(kolk_handle_is_null(kolk_shared_handle_of(&f.pool, object)));
-            assert_noted(&f.taken, KOLK_NEVER_ISSUED, "jobs", object, slot, sentence);
-        }
-        end_fixture(&f);
-        set_up(&f, kind);
-        assert_ptr_equal(kolk_shared_alloc(&f.other), f.objects[3]);
-        assert_ptr_equal(kolk_shared_alloc(&f.other), f.objects[4]);
-        assert_ptr_equal(kolk_shared_alloc(&f.other), moved(f.pool.slots, 6 * SIZE));
-        void *object = moved(f.pool.slots, 7 * SIZE);
-        kolk_shared_free(&f.local, object);
-        assert_noted(&f.taken, KOLK_NEVER_ISSUED, "jobs", object, 7,
-                     "kolk: jobs: free of slot 7, which was never handed out");
-        end_shared(&f.pool);
-    }
-}
-
-/* A slot's byte of lives wraps after 128 lives. Double frees are still found. */
-static void test_many_lives_without_handles(void **state) {
-    (void)state;
-    for (unsigned kind = 1; kind < KINDS; kind += 2) {
-        fixture f;
-        set_up(&f, kind);
-        for (int life = 0; life < 600; life++) {
-            assert_ptr_equal(kolk_shared_alloc(&f.local), f.objects[2]);
-            assert_true(kolk_shared_is_live(&f.pool, f.objects[2]));
-            kolk_shared_free(&f.local, f.objects[2]);
-            kolk_shared_free(&f.local, f.objects[2]);
-            assert_noted(&f.taken, KOLK_DOUBLE_FREE, "jobs", f.objects[2], 2, "kolk: jobs: double free of slot 2");
-        }
-        end_fixture(&f);
-    }
-}
-
-/* ---- Validity ---------------------------------------------------------------------------------------------------- */
 
 #define assert_seen(what, value) assert_breaks(kolk_shared_is_valid, pool, what, value)
 
@@ -159,7 +60,7 @@ static void test_validity(void **state) {
         kolk_shared_free(&f.other, f.objects[4]);
         kolk_shared_local_flush(&f.other);
         kolk_shared_free(&f.other, f.objects[3]); /* as in set_up, except that 4 was fetched */
-        assert_unchanged(&f);
+        assert_true(kolk_shared_is_valid(pool));
         assert_int_equal(f.pool.inside->store.depot.fresh, 6);
         break_lives(pool);
         kolk_magazine_ *magazine = f.local.magazine;
@@ -189,7 +90,6 @@ static void test_validity(void **state) {
             assert_seen(pool->inside->store.depot.cache,
                         1); /* I4: words have two slots, but magazines have no room for two */
         assert_seen(pool->inside->store.depot.word_shift, 2); /* I4: a word has more slots than a magazine holds */
-        kolk_set_failure_handler(NULL, NULL);
         end_shared(&f.pool);
     }
 }
@@ -240,17 +140,12 @@ static void test_validity_of_what_is_free_later(void **state) {
         assert_seen(pool->inside->waiters.first, (struct kolk_waiter_ *)(void *)pool);
         assert_seen(pool->inside->waiters.last, (struct kolk_waiter_ *)(void *)pool);
         assert_seen(f.local.magazine->leaving, before_ + 1); /* I4: a slot on its way to the depot */
-        kolk_set_failure_handler(NULL, NULL);
         end_shared(&f.pool);
     }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_double_free),
-        TEST(test_double_free_with_a_full_magazine),
-        TEST(test_slots_that_were_never_handed_out),
-        TEST(test_many_lives_without_handles),
         TEST(test_validity),
         TEST(test_validity_of_what_is_free_later),
     };
