@@ -1,13 +1,32 @@
-/* linearize.h: can the calls of a short history be ordered so that a bounded queue gives exactly these results? Tries
- * all orders that keep the order of calls which did not overlap (Wing and Gong, Testing and Verifying Concurrent
+/* linearize.h: a history of the calls that threads made on one queue. Each call has its result, and the times of its begin
+ * and its end, which are distinct ticks of one counter. Can the calls of a short history be ordered so that a bounded
+ * queue gives exactly these results? Tries all orders that keep the order of calls which did not overlap (Wing and Gong, Testing and Verifying Concurrent
  * Objects, 1993). Tries each combination of completed calls and queue state only once (Lowe, Testing for
  * Linearizability, 2017). */
 #ifndef TESTS_LINEARIZE_H
 #define TESTS_LINEARIZE_H
 
-#include "history.h"
+#include "../help/plain.h"
 
-#define MOST_CALLS 24u
+#define MOST_CALLS         24u
+#define MOST_ITEMS_AT_ONCE 4u /* in one call, which may be a clear: so it limits the capacity too */
+
+typedef enum deed { PUSH, POP, CLEAR, COUNT, CLOSE, SHUTDOWN, REOPEN } deed;
+
+typedef struct event {
+    deed deed;
+    kolk_status status;                 /* of a push or pop */
+    bool waits;                         /* without a deadline */
+    uint32_t n;                         /* number of items; for COUNT, its result */
+    uint32_t items[MOST_ITEMS_AT_ONCE]; /* the items of a history are distinct numbers, from 1 */
+    uint64_t begin, end;
+} event;
+
+typedef struct history {
+    uint32_t capacity; /* of the queue */
+    size_t count;
+    event *events; /* in any order */
+} history;
 
 /* A queue as the header describes it. */
 typedef struct sequential {

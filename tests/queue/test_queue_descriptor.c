@@ -1,9 +1,8 @@
 /* with: src wraps: help/system_calls.h kolk_memory_release_ */
 /* kolk_queue's life: every broken rule of a descriptor has its own status and leaves the queue zeroed; every function
- * works on a zeroed queue; the queue allocates nothing after init. Also tests statistics and the registry. */
+ * works on a zeroed queue; the queue allocates nothing after init. Also tests statistics. */
 #include "queue_test.h"
 
-#include "../help/listed.h"
 #include "../help/system_calls.h"
 
 static unsigned releases; /* how often memory was released */
@@ -179,21 +178,6 @@ static void test_statistics(void **state) {
     end_queue(&queue);
 }
 
-static void test_the_registry(void **state) {
-    (void)state;
-    kolk_queue a, b, nameless;
-    assert_string_equal(listed("queue"), "");
-    make_queue(&a, &(kolk_queue_desc){.name = "a", .item_size = 4, .capacity = 1});
-    make_queue(&nameless, &(kolk_queue_desc){.item_size = 4, .capacity = 1});
-    make_queue(&b, &(kolk_queue_desc){.name = "b", .item_size = 4, .capacity = 1});
-    assert_string_equal(listed("queue"), "a b ");
-    end_queue(&a);
-    assert_string_equal(listed("queue"), "b ");
-    end_queue(&b);
-    end_queue(&nameless);
-    assert_string_equal(listed("queue"), "");
-}
-
 /* The queue's memory is capacity * (item_size rounded up to a multiple of 8, + 8).
  * promise: "Each item of the capacity ... after init" */
 static void test_bytes(void **state) {
@@ -213,13 +197,8 @@ static void test_bytes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_each_broken_rule_has_its_status),
-        TEST(test_another_abi),
-        TEST(test_nothing_is_allocated_after_init),
-        TEST(test_the_all_zero_queue_is_shut_down),
-        TEST(test_statistics),
-        TEST(test_the_registry),
-        TEST(test_bytes),
+        TEST(test_each_broken_rule_has_its_status), TEST(test_another_abi), TEST(test_nothing_is_allocated_after_init),
+        TEST(test_the_all_zero_queue_is_shut_down), TEST(test_statistics),  TEST(test_bytes),
     };
     return cmocka_run_group_tests(tests, list_a_pool, NULL);
 }

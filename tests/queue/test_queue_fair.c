@@ -300,45 +300,6 @@ static void test_closed_with_items_for_nobody(void **state) {
     end_queue(&queue);
 }
 
-/* Plays scripts while a waiter sleeps, with several endings: s shutdown, c close, r reopen, + push, - pop. */
-static void test_who_sleeps_through_several_endings(void **state) {
-    (void)state;
-    static const struct {
-        const char *letters;
-        int end; /* where it waits */
-        kolk_status due;
-    } scripts[] = {
-        {"sr+c-r", KOLK_QUEUE_READABLE, KOLK_SHUTDOWN}, {"cr+c-r", KOLK_QUEUE_READABLE, KOLK_CLOSED},
-        {"srcr", KOLK_QUEUE_READABLE, KOLK_SHUTDOWN},   {"crsr+", KOLK_QUEUE_READABLE, KOLK_SHUTDOWN},
-        {"c+cr", KOLK_QUEUE_READABLE, KOLK_CLOSED},     {"+c-r+", KOLK_QUEUE_READABLE, KOLK_OK},
-        {"+c-cr+", KOLK_QUEUE_READABLE, KOLK_CLOSED},   {"scr+", KOLK_QUEUE_READABLE, KOLK_SHUTDOWN},
-        {"srcr", KOLK_QUEUE_WRITABLE, KOLK_SHUTDOWN},   {"crsr-", KOLK_QUEUE_WRITABLE, KOLK_SHUTDOWN},
-        {"sr-cr", KOLK_QUEUE_WRITABLE, KOLK_SHUTDOWN},  {"cr-", KOLK_QUEUE_WRITABLE, KOLK_CLOSED},
-        {"scr-", KOLK_QUEUE_WRITABLE, KOLK_SHUTDOWN},
-    };
-    for (size_t i = 0; i < LENGTH_OF(scripts); i++) {
-        kolk_queue queue;
-        slow sleeper;
-        int rest[3];
-        begin(&queue, scripts[i].end);
-        start_slow(&sleeper, &queue, scripts[i].end);
-        for (const char *letter = scripts[i].letters; *letter; letter++) {
-            if (*letter == 's') kolk_queue_shutdown(&queue);
-            if (*letter == 'c') kolk_queue_close(&queue);
-            if (*letter == 'r') kolk_queue_reopen(&queue);
-            if (*letter == '+') push_int(&queue, 1);
-            if (*letter == '-') pop_int(&queue);
-        }
-        await(&sleeper.woken);
-        sem_post(&sleeper.go_on);
-        while (sem_trywait(&sleeper.asleep) != 0 && last_in_line(&queue, (int)scripts[i].end)) nap();
-        if (last_in_line(&queue, (int)scripts[i].end)) fail_msg("%s: it waits on", scripts[i].letters);
-        assert_int_equal(joined(&sleeper.it), scripts[i].due);
-        for (size_t n = 3; kolk_queue_pop_n(&queue, rest, &n, KOLK_NOW) == KOLK_OK;) n = 3;
-        end_queue(&queue);
-    }
-}
-
 /* The descriptor of a closed queue is readable, even if a late call found nothing before other waiters woke up. */
 static void test_the_descriptor_of_an_ended_queue(void **state) {
     (void)state;
@@ -416,7 +377,6 @@ int main(void) {
         TEST(test_closed_with_items_for_all),
         TEST(test_who_comes_after_the_end),
         TEST(test_closed_with_items_for_nobody),
-        TEST(test_who_sleeps_through_several_endings),
         TEST(test_the_descriptor_of_an_ended_queue),
         TEST(test_nobody_is_woken_where_nobody_waits),
         TEST(test_one_is_called_at_a_time),

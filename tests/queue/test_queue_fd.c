@@ -1,6 +1,6 @@
 /* runs: not:wine with: src wraps: eventfd kolk_event_reset_ kolk_event_set_ */
-/* kolk_queue_fd: a queue watched by poll and epoll, threads that sleep in them, and a system that refuses
- * descriptors. */
+/* kolk_queue_fd: how many system calls it makes, threads that sleep in poll and epoll, and a system that refuses
+ * descriptors. When a descriptor is readable is in test_queue_model.c. */
 #include "queue_test.h"
 
 #include <errno.h>
@@ -63,40 +63,6 @@ static void watch(watched *w, uint32_t capacity) {
         assert_true(kolk_queue_is_valid(&(w)->queue));                                                                 \
     } while (0)
 
-/* promise: "It becomes ... pop KOLK_EMPTY" */
-static void test_it_stays_readable_until_there_is_nothing(void **state) {
-    (void)state;
-    watched w;
-    watch(&w, 2);
-    assert_seen(&w, true, false); /* room from the start */
-    assert_int_equal(push_int(&w.queue, 1), KOLK_OK);
-    assert_seen(&w, true, true);
-    assert_seen(&w, true, true); /* level-triggered: polling changes nothing */
-    assert_int_equal(push_int(&w.queue, 2), KOLK_OK);
-    assert_seen(&w, true, true); /* full, but no push has failed yet */
-    assert_int_equal(push_int(&w.queue, 3), KOLK_FULL);
-    assert_seen(&w, false, true);
-    assert_int_equal(pop_int(&w.queue), 1);
-    assert_seen(&w, true, true);
-    assert_int_equal(pop_int(&w.queue), 2);
-    assert_seen(&w, true, true);
-    assert_int_equal(pop_int(&w.queue), -KOLK_EMPTY);
-    assert_seen(&w, true, false);
-    assert_int_equal(pop_int(&w.queue), -KOLK_EMPTY);
-    assert_seen(&w, true, false);
-    size_t n = 3;
-    assert_int_equal(kolk_queue_push_n(&w.queue, (int[]){4, 5, 6}, &n, KOLK_NOW), KOLK_OK);
-    assert_int_equal(push_int(&w.queue, 6), KOLK_FULL);
-    assert_seen(&w, false, true);
-    assert_int_equal(kolk_queue_clear(&w.queue), 2); /* makes room */
-    assert_seen(&w, true, true);
-    int item;
-    assert_int_equal(kolk_queue_pop(&w.queue, &item, PAST), KOLK_TIMEOUT); /* has the effect of EMPTY */
-    assert_seen(&w, true, false);
-    end_queue(&w.queue);
-    for (int event = 0; event < 2; event++) assert_true(fcntl(w.fds[event], F_GETFD) == -1 && errno == EBADF);
-}
-
 /* No system call is made if the event's state is already right. promise: "The descriptor ... not Linux" */
 static void test_an_event_is_set_and_reset_once(void **state) {
     (void)state;
@@ -115,34 +81,6 @@ static void test_an_event_is_set_and_reset_once(void **state) {
     end_queue(&w.queue);
 }
 
-/* Closing or shutting down the queue makes both descriptors ready, because no call waits any more. */
-static void test_an_ended_queue(void **state) {
-    (void)state;
-    for (int n = 0; n < 2 * 2 * 2; n++) {
-        watched w;
-        bool shut = n & 1, late = n & 4;
-        if (late)
-            make_ints(&w.queue, 1);
-        else
-            watch(&w, 1);
-        if (n & 2) assert_true(push_int(&w.queue, 1) == KOLK_OK && push_int(&w.queue, 2) == KOLK_FULL);
-        if (!(n & 2)) assert_int_equal(pop_int(&w.queue), -KOLK_EMPTY);
-        if (!late) assert_seen(&w, !(n & 2), n & 2 ? 1 : 0);
-        shut ? kolk_queue_shutdown(&w.queue) : kolk_queue_close(&w.queue);
-        for (int event = 0; late && event < 2; event++) w.fds[event] = kolk_queue_fd(&w.queue, (kolk_queue_event)event);
-        assert_seen(&w, true, true);
-        assert_int_equal(push_int(&w.queue, 3), shut ? KOLK_SHUTDOWN : KOLK_CLOSED);
-        while (pop_int(&w.queue) > 0) {}
-        assert_seen(&w, true, true);
-        kolk_queue_clear(&w.queue);
-        kolk_queue_reopen(&w.queue);
-        assert_seen(&w, true, true); /* until a call finds the queue empty */
-        assert_int_equal(pop_int(&w.queue), -KOLK_EMPTY);
-        assert_seen(&w, true, false);
-        end_queue(&w.queue);
-    }
-}
-
 static void test_a_late_one_knows_what_was(void **state) {
     (void)state;
     kolk_queue queue;
@@ -157,6 +95,7 @@ static void test_a_late_one_knows_what_was(void **state) {
     assert_int_equal(kolk_queue_fd(&queue, (kolk_queue_event)2), -1); /* there is no such event */
     assert_int_equal(kolk_queue_fd(&queue, (kolk_queue_event)-1), -1);
     end_queue(&queue);
+    assert_true(fcntl(readable, F_GETFD) == -1 && errno == EBADF);
 }
 
 /* promise: "The descriptor ... not Linux" */
@@ -262,14 +201,9 @@ static void test_the_end_is_not_missed(void **state) {
 int main(void) {
     END_IF_IT_HANGS();
     const struct CMUnitTest tests[] = {
-        TEST(test_it_stays_readable_until_there_is_nothing),
-        TEST(test_an_event_is_set_and_reset_once),
-        TEST(test_an_ended_queue),
-        TEST(test_a_late_one_knows_what_was),
-        TEST(test_only_when_asked_for_and_none_to_have),
-        TEST(test_a_loop_of_epoll),
-        TEST(test_a_loop_of_poll_that_pushes),
-        TEST(test_the_end_is_not_missed),
+        TEST(test_an_event_is_set_and_reset_once),       TEST(test_a_late_one_knows_what_was),
+        TEST(test_only_when_asked_for_and_none_to_have), TEST(test_a_loop_of_epoll),
+        TEST(test_a_loop_of_poll_that_pushes),           TEST(test_the_end_is_not_missed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,11 @@
 /* runs: slow */
 /* Random operations on a queue by one thread, compared with a model made from the header alone: the result of each
  * call, the items, the count, the destroyed items and the file descriptors. KOLK_TEST_SEED and KOLK_TEST_OPS
- * (operations in total) may be set in the environment. promise: "Copies the item ... nothing has happened" */
+ * (operations in total) may be set in the environment.
+ * promise: "Copies the item ... nothing has happened", "a bounded blocking ... your deadline", "the exact number of items,
+ * from 1", "Waits for the first ... adjacent in the queue", "there was no room or no item; only", "there was still none at
+ * the deadline", "close was called ... shutdown was called", "Ends pushes: every ... until no item is left", "Ends pushes
+ * and pops ... Items stay" */
 #include "queue_test.h"
 
 #ifndef _WIN32
@@ -47,7 +51,7 @@ static void show(model *m, int end, kolk_status status) {
 
 static void push_some(model *m, kolk_deadline deadline, size_t n, bool as_array) {
     uint32_t items[MOST + 2];
-    for (size_t i = 0; i < n; i++) items[i] = m->next + (uint32_t)i;
+    for (size_t i = 0; i < LENGTH_OF(items); i++) items[i] = m->next + (uint32_t)i;
     kolk_status status = expected(m, KOLK_QUEUE_WRITABLE, deadline, n);
     size_t most = m->capacity - m->count, done = status ? 0 : n < most ? n : most;
     size_t given = n;
@@ -69,11 +73,14 @@ static void pop_some(model *m, kolk_deadline deadline, size_t n, bool as_array) 
     kolk_status status = expected(m, KOLK_QUEUE_READABLE, deadline, n);
     size_t done = status ? 0 : n < m->count ? n : m->count;
     size_t given = n;
+    memset(items, 0xff, sizeof items);
     assert_int_equal(as_array ? kolk_queue_pop_n(&m->queue, items, &given, deadline)
                               : kolk_queue_pop(&m->queue, items, deadline),
                      status);
     if (as_array) assert_int_equal(given, done);
     assert_memory_equal(items, m->items, done * sizeof *items);
+    assert_true(
+        all_bytes_are(items + done, (LENGTH_OF(items) - done) * sizeof *items, 0xff)); /* nothing else is written */
     remove_first(m, done);
     if (n) show(m, KOLK_QUEUE_READABLE, status);
 }
@@ -132,12 +139,14 @@ static void compare(model *m) {
 }
 
 static void operate(model *m, bool filling) {
-    static const kolk_deadline deadlines[] = {{0}, {1}};
-    kolk_deadline deadline = deadlines[random_below(&m->random, 2)];
+    static const kolk_deadline deadlines[] = {{0}, {0}, {1}, {1000000}, {-1}, {INT64_MIN}}; /* all have passed */
+    kolk_deadline deadline = deadlines[random_below(&m->random, LENGTH_OF(deadlines))];
     uint32_t choice = random_below(&m->random, 1000);
-    size_t n = random_below(&m->random, m->capacity + 3);
+    size_t n = random_below(&m->random, m->capacity + 4);
+    if (n == m->capacity + 3) n = SIZE_MAX;
     if (choice < 900) {
         bool as_array = choice % 2;
+        if (as_array && n == 0) deadline = KOLK_FOREVER; /* a call with an array of no items never waits */
         if ((choice % 16 < 10) == filling)
             push_some(m, deadline, as_array ? n : 1, as_array);
         else

@@ -268,9 +268,10 @@ static void test_no_ending_hides_another(void **unused) {
     static const script scripts[] = {
         {"sr+c-r", KOLK_QUEUE_READABLE, KOLK_SHUTDOWN}, {"cr+c-r", KOLK_QUEUE_READABLE, KOLK_CLOSED},
         {"srcr", KOLK_QUEUE_READABLE, KOLK_SHUTDOWN},   {"srsr", KOLK_QUEUE_READABLE, KOLK_SHUTDOWN},
-        {"crcr", KOLK_QUEUE_READABLE, KOLK_CLOSED},     {"srcr", KOLK_QUEUE_WRITABLE, KOLK_SHUTDOWN},
+        {"crcr", KOLK_QUEUE_READABLE, KOLK_CLOSED},     {"scr+", KOLK_QUEUE_READABLE, KOLK_SHUTDOWN},
+        {"c+cr", KOLK_QUEUE_READABLE, KOLK_CLOSED},     {"srcr", KOLK_QUEUE_WRITABLE, KOLK_SHUTDOWN},
         {"crcr", KOLK_QUEUE_WRITABLE, KOLK_CLOSED},     {"sr-+cr", KOLK_QUEUE_WRITABLE, KOLK_SHUTDOWN},
-        {"cr-+", KOLK_QUEUE_WRITABLE, KOLK_CLOSED},
+        {"cr-+", KOLK_QUEUE_WRITABLE, KOLK_CLOSED},     {"scr-", KOLK_QUEUE_WRITABLE, KOLK_SHUTDOWN},
     };
     for (size_t i = 0; i < LENGTH_OF(scripts); i++) {
         char name[32];

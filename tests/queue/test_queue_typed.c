@@ -106,17 +106,6 @@ static void test_the_size_is_the_types(void **state) {
     assert_int_equal(jobs_init(&queue, NULL), KOLK_NO_DESCRIPTOR);
 }
 
-static void test_the_all_zero_typed_queue(void **state) {
-    (void)state;
-    static jobs queue;
-    job it = {0};
-    assert_int_equal(jobs_push(&queue, &it, KOLK_FOREVER), KOLK_SHUTDOWN);
-    assert_int_equal(jobs_pop(&queue, &it, KOLK_FOREVER), KOLK_SHUTDOWN);
-    assert_int_equal(jobs_fd(&queue, KOLK_QUEUE_WRITABLE), -1);
-    assert_true(jobs_is_valid(&queue));
-    jobs_deinit(&queue);
-}
-
 #define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
 
 int main(void) {
@@ -124,7 +113,6 @@ int main(void) {
         TEST(test_every_typed_function),
         TEST(test_small_items_and_pointers),
         TEST(test_the_size_is_the_types),
-        TEST(test_the_all_zero_typed_queue),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,30 +60,6 @@ static void test_in_the_order_in_which_they_came(void **state) {
     end_queue(&c.queue);
 }
 
-/* One push_n, pop_n or clear serves several sleepers, because each served sleeper wakes the next. */
-static void test_one_call_serves_several(void **state) {
-    (void)state;
-    for (int way = 0; way < 3; way++) {
-        crowd c;
-        int items[3] = {1, 2, 3}, rest[3], sum = 0;
-        size_t n = 3;
-        begin_crowd(&c, way == 0 ? KOLK_QUEUE_READABLE : KOLK_QUEUE_WRITABLE, KOLK_FOREVER);
-        if (way == 0) assert_int_equal(kolk_queue_push_n(&c.queue, items, &n, KOLK_NOW), KOLK_OK);
-        if (way == 1) assert_int_equal(kolk_queue_pop_n(&c.queue, rest, &n, KOLK_NOW), KOLK_OK);
-        if (way == 2) n = kolk_queue_clear(&c.queue);
-        assert_int_equal(n, 3);
-        for (int i = 0; i < 3; i++) {
-            assert_int_equal(joined(&c.callers[i]), KOLK_OK);
-            sum += c.callers[i].items[0];
-        }
-        if (way == 0) assert_int_equal(sum, 6);
-        assert_int_equal(kolk_queue_count(&c.queue), way == 0 ? 0 : 3);
-        kolk_queue_shutdown(&c.queue);
-        for (int i = 3; i < SLEEPERS; i++) assert_int_equal(joined(&c.callers[i]), KOLK_SHUTDOWN);
-        end_queue(&c.queue);
-    }
-}
-
 static void check_waits(const kolk_queue *queue, uint32_t waiting, uint64_t waits) {
     kolk_stats stats;
     kolk_queue_stats(queue, &stats);
@@ -132,36 +108,6 @@ static void test_a_deadline_is_kept(void **state) {
     }
 }
 
-/* One of three waiters gives up after this time. Returns false if not all were in line before that. */
-static bool gives_up(int who, int64_t milliseconds) {
-    kolk_queue queue;
-    caller callers[3];
-    kolk_deadline deadline = kolk_deadline_after(milliseconds);
-    bool in_line = true;
-    make_ints(&queue, 2);
-    for (int i = 0; i < 3; i++) {
-        callers[i] =
-            (caller){.queue = &queue, .end = KOLK_QUEUE_READABLE, .deadline = i == who ? deadline : KOLK_FOREVER};
-        in_line = start_waiting_before(&callers[i], deadline) && in_line;
-    }
-    assert_int_equal(joined(&callers[who]), KOLK_TIMEOUT);
-    if (!in_line) kolk_queue_shutdown(&queue);
-    for (int i = 0; i < 3; i++) {
-        if (i == who) continue;
-        if (in_line) assert_int_equal(push_int(&queue, i), KOLK_OK);
-        assert_int_equal(joined(&callers[i]), in_line ? KOLK_OK : KOLK_SHUTDOWN);
-        if (in_line) assert_int_equal(callers[i].items[0], i);
-    }
-    end_queue(&queue);
-    return in_line;
-}
-
-/* When one waiter gives up, wherever it is in line, the others keep their order. */
-static void test_one_gives_up(void **state) {
-    (void)state;
-    for (int who = 0; who < 3; who++) try_until_in_time(gives_up, who);
-}
-
 /* ---- The end ----------------------------------------------------------------------------------------------------- */
 
 static void test_each_way_to_end_frees_all(void **state) {
@@ -195,22 +141,6 @@ static void test_reopened_with_something_to_take(void **state) {
         assert_int_equal(pop_int(&c.queue), -KOLK_EMPTY); /* no push succeeded */
         end_queue(&c.queue);
     }
-}
-
-/* After reopen the queue works as before: a new caller waits and is served. */
-static void test_after_reopen(void **state) {
-    (void)state;
-    crowd c;
-    begin_crowd(&c, KOLK_QUEUE_READABLE, KOLK_FOREVER);
-    kolk_queue_shutdown(&c.queue);
-    kolk_queue_reopen(&c.queue);
-    for (int i = 0; i < SLEEPERS; i++) assert_int_equal(joined(&c.callers[i]), KOLK_SHUTDOWN);
-    caller late = {.queue = &c.queue, .end = KOLK_QUEUE_READABLE, .deadline = KOLK_FOREVER};
-    start_waiting(&late);
-    assert_int_equal(push_int(&c.queue, 17), KOLK_OK);
-    assert_int_equal(joined(&late), KOLK_OK);
-    assert_int_equal(late.items[0], 17);
-    end_queue(&c.queue);
 }
 
 /* ---- Signals ----------------------------------------------------------------------------------------------------- */
@@ -306,13 +236,10 @@ int main(void) {
     END_IF_IT_HANGS();
     const struct CMUnitTest tests[] = {
         TEST(test_in_the_order_in_which_they_came),
-        TEST(test_one_call_serves_several),
         TEST(test_waiters_are_counted),
         TEST(test_a_deadline_is_kept),
-        TEST(test_one_gives_up),
         TEST(test_each_way_to_end_frees_all),
         TEST(test_reopened_with_something_to_take),
-        TEST(test_after_reopen),
         TEST(test_signals_disturb_nobody),
         TEST(test_a_child_goes_on),
     };
