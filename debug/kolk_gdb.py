@@ -295,18 +295,18 @@ class Shared(SlotStore):
         if self.number("objects"):
             yield "objects", self.fresh * self.value["objects"].type.target().sizeof
 
-    def sharers(self):
+    def keepers(self):
         """Yields all locals ever made, in the order of their records, whether or not they are in use."""
-        pointer = gdb.lookup_type("struct kolk_sharer_").pointer()
+        pointer = gdb.lookup_type("struct kolk_shared_keeper_").pointer()
         for n in range(self.number("max_threads")):
-            sharer = (self.inside["records"] + n * self.number("record_size")).cast(pointer).dereference()
-            if int(sharer["keeper"]["magazines"]):
-                yield sharer
+            keeper = (self.inside["records"] + n * self.number("record_size")).cast(pointer).dereference()
+            if int(keeper["base"]["magazines"]):
+                yield keeper
 
     def all_magazines(self):
         pointer = gdb.lookup_type("struct kolk_magazine_").pointer()
-        for sharer in self.sharers():
-            yield gdb.Value(int(sharer.address) + THREAD_BYTES).cast(pointer).dereference()
+        for keeper in self.keepers():
+            yield gdb.Value(int(keeper.address) + THREAD_BYTES).cast(pointer).dereference()
 
     def peak(self):
         return self.fresh
@@ -315,7 +315,7 @@ class Shared(SlotStore):
         return sum(int(magazine["failed"]) for magazine in self.all_magazines())
 
     def order(self):
-        taken = sum(bool(sharer["keeper"]["taken"]) for sharer in self.sharers())
+        taken = sum(bool(keeper["base"]["taken"]) for keeper in self.keepers())
         waiting = f", {self.number('waiting')} waiting" if self.number("waiting") else ""
         return f", {taken} of {self.number('max_threads')} locals{waiting}"
 
@@ -348,14 +348,14 @@ class Local:
             return f"local of a shared pool ({fault})"
         if fault:
             return f"no local (of no shared pool: {fault})"
-        known = {int(sharer.address) + THREAD_BYTES: sharer for sharer in pool.sharers()}
-        sharer = known.get(int(self.value["magazine"]))
-        if sharer is None:
+        known = {int(keeper.address) + THREAD_BYTES: keeper for keeper in pool.keepers()}
+        keeper = known.get(int(self.value["magazine"]))
+        if keeper is None:
             return "no local (its magazine is not the pool's)"
         magazine = self.value["magazine"].dereference()
         name = name_at(pool.number("name")) if pool.number("name") else "a shared pool without a name"
         free = int(magazine["top"])
-        offline = "" if int(sharer["epoch"]) else ", offline"
+        offline = "" if int(keeper["epoch"]) else ", offline"
         return f"local of {name}, {free} of {int(magazine['cache'])} free slots at hand{offline}"
 
 

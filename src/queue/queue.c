@@ -75,9 +75,9 @@
 #endif
 
 static KOLK_NOINLINE_ void call_move(const kolk_queue *queue, void *to, void *from, bool in) {
-    const kolk_queue *before = kolk_queue_enter_hook_(queue);
+    const kolk_queue *before = kolk_queue_set_hook_(queue);
     queue->move(to, from, in, queue->context);
-    kolk_queue_leave_hook_(before);
+    kolk_queue_set_hook_(before);
 }
 
 /* Copies `copied` bytes, or calls the hook if that is 0. Replaces a memcpy of 8 bytes: if gcc -flto sees that the

@@ -75,12 +75,6 @@ static size_t take_all(kolk_queue *queue, uint64_t *first) {
     return count_between(queue, *first, tail);
 }
 
-static void call_destroy(const kolk_queue *queue, void *item) {
-    const kolk_queue *before = kolk_queue_enter_hook_(queue);
-    queue->destroy(item, queue->context);
-    kolk_queue_leave_hook_(before);
-}
-
 KOLK_NOINLINE_ size_t kolk_queue_clear(kolk_queue *queue) {
     if (!queue->cells || kolk_queue_is_barred_(queue, "clear", SITE)) return 0;
     uint64_t ticket;
@@ -90,7 +84,9 @@ KOLK_NOINLINE_ size_t kolk_queue_clear(kolk_queue *queue) {
         for (uint32_t looks = 0; !has_come_round(queue, ticket, POP);)
             if (kolk_queue_look_later_(queue, &looks) != KOLK_OK) return i;
         KOLK_PLAIN_READ_(there->item, queue->item_size);
-        if (queue->destroy) call_destroy(queue, there->item);
+        const kolk_queue *before = kolk_queue_set_hook_(queue);
+        if (queue->destroy) queue->destroy(there->item, queue->context);
+        kolk_queue_set_hook_(before);
         kolk_store_(&there->turn, turn_after(queue, ticket, POP), KOLK_RELEASE_); /* partner: has_come_round */
         ticket = advanced(queue, ticket, 1);
     }

@@ -2,10 +2,10 @@
  * files that are listed below it:
  *
  *     queue.c            the essay; push and pop, and their waiting
- *     queue_memory.c     init and deinit                     queue_valid.c   the check of all invariants
+ *     queue_memory.c     init and deinit
  *     queue_ends.c       operations on both ends at once: close, shutdown, reopen, clear
  *     queue_waiters.c    threads and file descriptors that wait at an end
- *     queue_ask.c        count and statistics */
+ *     queue_ask.c        count, statistics, and the check of all invariants */
 #ifndef KOLK_SRC_QUEUE_INSIDE_H
 #define KOLK_SRC_QUEUE_INSIDE_H
 
@@ -89,10 +89,9 @@ typedef struct kolk_queue_waiter_ {
     int64_t since;     /* the time when it was first called and found nothing */
 } kolk_queue_waiter_;
 
-/* Enclose the call of a hook. Entering returns what leaving needs. A hook is known as such only until it causes the
- * call of another queue's hook. */
-const kolk_queue *kolk_queue_enter_hook_(const kolk_queue *queue);
-void kolk_queue_leave_hook_(const kolk_queue *before);
+/* Call it with the queue before a hook, and with its result after the hook. A hook is known as such only until it
+ * causes the call of another queue's hook. */
+const kolk_queue *kolk_queue_set_hook_(const kolk_queue *queue);
 
 /* Is the calling thread inside a hook of this queue? The second function reports that. */
 bool kolk_queue_runs_hook_(const kolk_queue *queue);

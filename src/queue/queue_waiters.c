@@ -24,14 +24,10 @@
 
 static KOLK_THREAD_LOCAL_ const kolk_queue *hook_of; /* the queue whose hook the thread runs; NULL: none */
 
-const kolk_queue *kolk_queue_enter_hook_(const kolk_queue *queue) {
+const kolk_queue *kolk_queue_set_hook_(const kolk_queue *queue) {
     const kolk_queue *before = hook_of;
     hook_of = queue;
     return before;
-}
-
-void kolk_queue_leave_hook_(const kolk_queue *before) {
-    hook_of = before;
 }
 
 bool kolk_queue_runs_hook_(const kolk_queue *queue) {
@@ -67,6 +63,13 @@ static void show_asleep(kolk_queue_end_ *end) {
     kolk_exchange_(&end->asleep, !end->called && waits, KOLK_SEQ_CST_);
 }
 
+/* Makes the end's file descriptor readable, if there is one. The caller holds the end's lock. */
+static void set_fd(kolk_queue_end_ *end) {
+    if (!end->fd || end->fd_called) return;
+    end->fd_called = true;
+    kolk_event_set_((int)end->fd - 1);
+}
+
 KOLK_NOINLINE_ void kolk_queue_call_next_(kolk_queue_end_ *end) {
     uint32_t *sleeps_on = NULL;
     kolk_lock_word_(&end->lock);
@@ -74,9 +77,8 @@ KOLK_NOINLINE_ void kolk_queue_call_next_(kolk_queue_end_ *end) {
         end->called = end->waiters.first;
         sleeps_on = &end->called->woken;
         kolk_store_(sleeps_on, 1, KOLK_RELAXED_); /* relaxed, because the woken thread takes the lock again */
-    } else if (!end->called && end->fd && !end->fd_called) {
-        end->fd_called = true;
-        kolk_event_set_((int)end->fd - 1);
+    } else if (!end->called) {
+        set_fd(end);
     }
     show_asleep(end);
     kolk_unlock_word_(&end->lock);
@@ -128,10 +130,7 @@ void kolk_queue_mind_being_overtaken_(kolk_queue_end_ *end, kolk_queue_waiter_ *
 void kolk_queue_wake_all_(kolk_queue_end_ *end) {
     kolk_lock_word_(&end->lock);
     for (kolk_waiter_ *each = end->waiters.first; each; each = each->behind) kolk_waiter_wake_(each);
-    if (end->fd && !end->fd_called) {
-        end->fd_called = true;
-        kolk_event_set_((int)end->fd - 1);
-    }
+    set_fd(end);
     show_asleep(end);
     kolk_unlock_word_(&end->lock);
 }

@@ -4,20 +4,19 @@
  *     store      slots and their lives, the free slots, and each thread's magazine (src/store)
  *     LATER      four sets of freed slots that may not be used yet (shared_epochs.c)
  *     waiters    threads that wait for a slot (shared_waiters.c)
- *     READY      the slots that are set up; RAW: the free slots that are not (shared_hooks.c)
+ *     READY      the slots that are set up; RAW: the free slots that are not (shared_memory.c)
  *
  * All of that is in the pool's block; the program's struct has the fields that the fast paths need.
  *
  * The floors, each of which calls only those below:
  *
- *     shared.c                                      alloc and free
- *     shared_local.c  shared_memory.c  shared_valid.c     locals; init and deinit; the invariants
- *     shared_end.c                                  all lives end, at a clear or with their pool
- *     shared_epochs.c                               deferred free
- *     shared_reclaim.c                              slots of threads that have ended
- *     shared_waiters.c                              threads that wait
- *     shared_ask.c  shared_hooks.c                  questions, statistics; objects that are made once
- *     src/store                                     slots that threads share
+ *     shared.c                          alloc and free
+ *     shared_memory.c                   init and deinit, of pools and of locals
+ *     shared_end.c                      all lives end, at a clear or with their pool
+ *     shared_epochs.c                   deferred free; slots of threads that have ended
+ *     shared_waiters.c                  threads that wait
+ *     shared_ask.c                      questions, statistics, the invariants
+ *     src/store                         slots that threads share
  *
  * How many objects can be alive. The slots in a thread's magazine cannot be found by other threads. So the pool has
  * max_capacity + slack slots, where slack is (max_threads - 1) * cache. When a thread with an empty magazine has proved
@@ -56,25 +55,35 @@ extern inline kolk_status kolk_shared_rebind(kolk_shared *pool, const kolk_share
 
 /* Takes a free slot. KOLK_NO_SLOT_: the depot was empty at some moment during the call. */
 static uint32_t take_free_slot(kolk_shared_local *local) {
-    kolk_shared_inside_ *pool = local->pool;
-    uint32_t slot = kolk_store_take_(&pool->store, local->magazine);
-    serve_waiting(pool);
-    if (slot != KOLK_NO_SLOT_ || !kolk_shared_end_epochs_(local)) return slot;
-    slot = kolk_store_take_(&pool->store, local->magazine);
-    serve_waiting(pool);
+    uint32_t slot;
+    do {
+        slot = kolk_store_take_(&local->pool->store, local->magazine);
+        serve_waiting(local->pool);
+    } while (slot == KOLK_NO_SLOT_ && kolk_shared_end_epochs_(local));
     return slot;
+}
+
+static bool run_shared_setup(const kolk_shared_local *local, void *object) {
+    const kolk_shared_inside_ *pool = local->pool;
+    if (!pool->life.setup) return true;
+    uint32_t before = enter_shared_hook(keeper_of(local));
+    bool done = pool->life.setup(object, pool->context);
+    leave_shared_hook(keeper_of(local), before);
+    return done;
 }
 
 /* Prepares an object for its life, in a slot that only the calling thread has. NULL: malloc or setup failed. */
 static void *prepare(kolk_shared_local *local, uint32_t slot, const void *site) {
     kolk_shared_inside_ *pool = local->pool;
     void *object = kolk_store_prepare_(&pool->store, local->magazine, slot, site);
-    if (!object) return NULL;
-    if (!kolk_shared_set_up_(local, slot, object)) {
-        serve_waiting(pool);
-        return NULL;
+    if (!object || !makes_parts(pool) || is_ready(pool, slot)) return object;
+    if (run_shared_setup(local, object)) {
+        kolk_slot_set_put_(&pool->store.sets[READY], slot / 64, kolk_bits_at_(slot));
+        return object;
     }
-    return object;
+    pool->store.put_back(&pool->store, slot);
+    serve_waiting(pool);
+    return NULL;
 }
 
 /* Waits for a slot and stores it in *slot, or stores KOLK_NO_SLOT_ if the deadline passes. False: the pool was shut
@@ -89,7 +98,9 @@ static KOLK_NOINLINE_ bool wait_for_slot(kolk_shared_local *local, kolk_deadline
     kolk_shared_end_epochs_(local);
     kolk_shared_serve_(pool);
     for (bool in_time = true; in_time && !kolk_shared_is_served_(&me);) {
-        in_time = kolk_shared_sleep_(&me, deadline);
+        kolk_deadline look = kolk_deadline_after(WAITER_LOOK_NS / 1000000);
+        bool is_last = deadline.ns <= look.ns;
+        in_time = kolk_waiter_sleep_(&me.link, is_last ? deadline : look) || !is_last;
         if (!kolk_load_(&me.link.woken, KOLK_RELAXED_)) kolk_shared_look_for_dead_(local);
     }
     *slot = kolk_shared_leave_(pool, &me);
@@ -101,12 +112,6 @@ static KOLK_NOINLINE_ bool wait_for_slot(kolk_shared_local *local, kolk_deadline
     return !is_shut;
 }
 
-/* An alloc through a local that was never made, or whose init failed, is not a bug. */
-static void *alloc_of_no_pool(const kolk_shared_local *local, const void *site) {
-    if (local->magazine) kolk_shared_fail_local_(local, NULL, "alloc", site);
-    return NULL;
-}
-
 /* Takes a slot for an object whose life has not begun; returns NULL if the deadline passes first. With KOLK_NOW it does
  * not wait. If other threads are waiting, a thread that would also wait and has no slot in its magazine joins the queue
  * immediately, because it must not overtake them. */
@@ -114,7 +119,8 @@ static void *take_until(kolk_shared_local *local, kolk_deadline deadline, uint32
     kolk_shared_inside_ *pool = pool_of(local);
     bool waits = deadline.ns > 0;
     *slot = KOLK_NO_SLOT_;
-    if (!pool) return alloc_of_no_pool(local, site);
+    if (!pool && local->magazine) kolk_shared_fail_local_(local, NULL, "alloc", site);
+    if (!pool) return NULL; /* a local that was never made, or whose init failed, is not a bug */
     if (waits && (kolk_shared_is_barred_(local, "alloc_wait", site) || kolk_load_(&pool->is_shut, KOLK_SEQ_CST_)))
         return NULL;
     if (pool->tears_down) return NULL;
@@ -191,9 +197,9 @@ static bool make_room_for_one(kolk_shared_inside_ *pool, kolk_magazine_ *magazin
 }
 
 static KOLK_NOINLINE_ void run_shared_reset(const kolk_shared_local *local, void *object) {
-    uint32_t before = enter_shared_hook(sharer_of(local));
+    uint32_t before = enter_shared_hook(keeper_of(local));
     local->pool->life.reset(object, local->pool->context);
-    leave_shared_hook(sharer_of(local), before);
+    leave_shared_hook(keeper_of(local), before);
 }
 
 /* A reset hook may use the magazine, so room is made again after it. */

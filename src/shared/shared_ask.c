@@ -1,5 +1,5 @@
-/* shared_ask.c: answers questions about a shared pool's objects, by pointer and by handle, and reports its
- * statistics. */
+/* shared_ask.c: answers questions about a shared pool's objects, by pointer and by handle, reports its statistics, and
+ * checks its invariants. */
 #include "shared_inside.h"
 
 #if KOLK_HOSTED
@@ -19,10 +19,8 @@ void kolk_shared_fail_local_(const kolk_shared_local *local, const void *object,
     kolk_failure failure = {.rule = KOLK_NO_LOCAL, .pool = "", .object = object, .slot = KOLK_NO_SLOT_, .site = site};
     failure.no_debug = true;
     failure.sites = kolk_settings_of_("", NULL, false).flags & KOLK_DEBUG_SITES; /* its pool is no longer known */
-    if (local->magazine)
-        kolk_fail_(failure, "%s through a local whose pool is deinit'd", verb);
-    else
-        kolk_fail_(failure, "%s through a local that is of no pool", verb);
+    kolk_fail_(failure, "%s through a local %s", verb,
+               local->magazine ? "whose pool is deinit'd" : "that is of no pool");
 }
 
 static void fail_in_hook(const kolk_shared_inside_ *pool, const char *verb, const void *site) {
@@ -33,7 +31,7 @@ static void fail_in_hook(const kolk_shared_inside_ *pool, const char *verb, cons
 bool kolk_shared_bar_(const kolk_shared_local *local, const char *verb, const void *site) {
     const kolk_shared_inside_ *pool = local->pool;
     uint32_t me = kolk_thread_();
-    if (!me || (sharer_of(local)->in_hook != me && kolk_load_(&pool->ender, KOLK_RELAXED_) != me)) return false;
+    if (!me || (keeper_of(local)->in_hook != me && kolk_load_(&pool->ender, KOLK_RELAXED_) != me)) return false;
     fail_in_hook(pool, verb, site);
     return true;
 }
@@ -42,8 +40,8 @@ bool kolk_shared_bar_(const kolk_shared_local *local, const char *verb, const vo
 bool kolk_shared_runs_hook_(const kolk_shared_inside_ *pool) {
     uint32_t me = kolk_thread_();
     bool runs = me && kolk_load_(&pool->ender, KOLK_RELAXED_) == me;
-    for (const kolk_sharer_ *sharer = first_sharer(pool); sharer && !runs; sharer = next_sharer(sharer))
-        runs = me && sharer->in_hook == me;
+    for (const kolk_shared_keeper_ *keeper = first_keeper(pool); keeper && !runs; keeper = next_keeper(keeper))
+        runs = me && keeper->in_hook == me;
     return runs;
 }
 
@@ -127,6 +125,25 @@ void kolk_shared_stats(const kolk_shared *pool, kolk_stats *out) {
     if (inside) kolk_shared_add_waits_(inside, out);
     if (inside && inside->waiters_forks != kolk_forks_()) out->waiting = 0;
     kolk_tools_wrote_(out, sizeof *out);
+}
+
+/* ---- Invariants, which shared.c lists ---------------------------------------------------------------------------- */
+
+static bool is_raw(const kolk_shared_inside_ *pool, uint32_t slot) {
+    return *kolk_slot_set_word_(&pool->store.sets[RAW], slot / 64) & kolk_bits_at_(slot);
+}
+
+bool kolk_shared_is_valid(const kolk_shared *of) {
+    const kolk_shared_inside_ *pool = of->inside;
+    if (!pool) return !of->slots && !of->bound;
+    const kolk_depot_ *depot = &pool->store.depot;
+    if (!kolk_store_is_valid_(&pool->store)) return false;                         /* I1 */
+    if (depot->waiting || pool->waiters.first || pool->waiters.last) return false; /* I2 */
+    const kolk_slot_set_ *to_come = &pool->store.sets[LATER + (pool->epoch + 1) % 4];
+    if (pool->epoch == 0 || kolk_slot_set_count_(to_come, kolk_bits_words_(depot->usable))) return false; /* I3 */
+    for (uint32_t slot = 0; makes_parts(pool) && slot < depot->usable; slot++)
+        if (is_ready(pool, slot) != (slot < depot->fresh && !is_raw(pool, slot))) return false; /* I4 */
+    return true;
 }
 
 #endif

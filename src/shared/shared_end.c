@@ -18,26 +18,28 @@
 
 #define ORPHANED_POOLS 64u
 
-/* Resets a dead object. Its slot is not in the depot, a magazine or a set. */
-static void end_object(kolk_shared_inside_ *pool, uint32_t slot) {
+/* Resets a dead object, whose slot is not in the depot, a magazine or a set. A clear puts the slot into the depot. */
+static void end_object(kolk_shared_inside_ *pool, uint32_t slot, bool clears) {
     void *object = kolk_store_object_(&pool->store, slot);
     if (pool->life.reset) pool->life.reset(object, pool->context);
-    if (pool->store.debug) kolk_watch_->wiped(pool->store.debug, slot, object);
+    if (clears)
+        kolk_store_put_(&pool->store, NULL, slot, true);
+    else if (pool->store.debug)
+        kolk_watch_->wiped(pool->store.debug, slot, object);
 }
 
 static void end_later(void *context, uint32_t slot, uint64_t bits) {
     KOLK_ASSERT_(bits == 1);
     (void)bits;
-    end_object((kolk_shared_inside_ *)context, slot);
+    end_object((kolk_shared_inside_ *)context, slot, false);
 }
 
-static bool end_alive(kolk_shared_inside_ *pool, const void *site) {
-    uint32_t end = kolk_load_(&pool->store.depot.fresh, KOLK_RELAXED_);
+static bool end_alive(kolk_shared_inside_ *pool, bool clears, const void *site) {
     bool any = false;
-    for (uint32_t slot = 0; slot < end; slot++) {
+    for (uint32_t slot = 0; slot < kolk_store_fresh_(&pool->store); slot++) {
         if (!kolk_store_is_alive_(&pool->store, slot)) continue;
         kolk_store_end_life_(&pool->store, kolk_store_object_(&pool->store, slot), site);
-        end_object(pool, slot);
+        end_object(pool, slot, clears);
         any = true;
     }
     return any;
@@ -45,8 +47,8 @@ static bool end_alive(kolk_shared_inside_ *pool, const void *site) {
 
 /* Lets all locals take the slow path of alloc, which returns NULL during teardown. */
 static void empty_magazines(kolk_shared_inside_ *pool) {
-    for (kolk_sharer_ *sharer = first_sharer(pool); sharer; sharer = next_sharer(sharer)) {
-        kolk_magazine_ *magazine = kolk_keeper_magazines_(&sharer->keeper);
+    for (kolk_shared_keeper_ *keeper = first_keeper(pool); keeper; keeper = next_keeper(keeper)) {
+        kolk_magazine_ *magazine = kolk_keeper_magazines_(&keeper->base);
         magazine->top = magazine->proving = 0;
     }
     pool->tears_down = true;
@@ -65,22 +67,12 @@ void kolk_shared_end_lives_(kolk_shared_inside_ *pool, const void *site) {
     kolk_store_(&pool->ender, kolk_thread_(), KOLK_RELAXED_);
     for (bool any = pool->life.reset || pool->store.debug; any;) {
         any = kolk_shared_drain_later_(pool, end_later);
-        any |= end_alive(pool, site);
+        any |= end_alive(pool, false, site);
     }
     if (pool->life.teardown) tear_down_all(pool);
 }
 
 /* ---- Clear ------------------------------------------------------------------------------------------------------- */
-
-static void free_alive(kolk_shared_inside_ *pool, const void *site) {
-    for (uint32_t slot = 0; slot < kolk_store_fresh_(&pool->store); slot++) {
-        if (!kolk_store_is_alive_(&pool->store, slot)) continue;
-        void *object = kolk_store_object_(&pool->store, slot);
-        kolk_store_end_life_(&pool->store, object, site);
-        if (pool->life.reset) pool->life.reset(object, pool->context);
-        kolk_store_put_(&pool->store, NULL, slot, true);
-    }
-}
 
 /* With hooks, the slots that are not set up stay in their set, and each object is freed on its own. */
 KOLK_NOINLINE_ void kolk_shared_clear(kolk_shared *of) {
@@ -92,7 +84,7 @@ KOLK_NOINLINE_ void kolk_shared_clear(kolk_shared *of) {
     }
     kolk_store_(&pool->ender, kolk_thread_(), KOLK_RELAXED_);
     kolk_shared_free_retired_(pool);
-    free_alive(pool, SITE);
+    end_alive(pool, true, SITE);
     kolk_store_(&pool->ender, 0, KOLK_RELAXED_);
 }
 

@@ -28,18 +28,49 @@
 
 #include "../base/assert.h"
 #include "../os/clock.h"
+#include "../os/lock.h"
 
 #define EPOCHS_BEHIND     3u    /* epochs from free_later until the slot is free */
 #define STALLS_UNTIL_LOOK 1024u /* after finding threads behind this many times, check whether they still run */
 
+/* ---- Threads that have ended -------------------------------------------------------------------------------------
+ *
+ * The free slots of threads that ended without kolk_shared_local_deinit return to the depot, and their keepers can be
+ * taken by other threads. This happens when a local is made, when a thread has repeatedly found others behind its
+ * epoch, and when threads wait for a long time. In a fork's child all threads but one have ended, perhaps in the middle
+ * of an operation. Slots that were on their way to or from a magazine are lost to the child. But no slot is in two
+ * places, and none is both free and alive. This follows from the order of the writes: the end of the life, the
+ * magazine's entry, `top`, `leaving`, and the depot. */
+
+/* Raises `retired`, so that the slots that the thread passed to free_later become free too: those of its last epoch,
+ * and those that it was putting into the depot at the end of an epoch. */
+static void reclaim_keeper(kolk_shared_inside_ *pool, kolk_shared_keeper_ *keeper) {
+    kolk_magazine_ *magazine = kolk_keeper_magazines_(&keeper->base);
+    KOLK_ASSERT_(keeper->base.taken);
+    KOLK_ASSERT_(magazine->depot == &pool->store.depot);
+    kolk_store_reclaim_(&pool->store, magazine);
+    if (keeper->epoch) kolk_atomic_max_(&pool->retired, kolk_load_(&pool->epoch, KOLK_RELAXED_) + 1);
+    kolk_store_(&keeper->epoch, 0, KOLK_RELEASE_);
+    kolk_keeper_release_(&keeper->base);
+}
+
+void kolk_shared_reclaim_(kolk_shared_inside_ *pool, bool closely) {
+    uint32_t me = kolk_thread_();
+    kolk_lock_word_(&pool->keepers.lock);
+    for (kolk_shared_keeper_ *keeper = first_keeper(pool); keeper; keeper = next_keeper(keeper))
+        if (kolk_keeper_is_dead_(&keeper->base, me, closely)) reclaim_keeper(pool, keeper);
+    kolk_unlock_word_(&pool->keepers.lock);
+    serve_waiting(pool);
+}
+
 /* ---- Online and offline ------------------------------------------------------------------------------------------ */
 
 void kolk_shared_come_online_(const kolk_shared_local *local) {
-    if (sharer_of(local)->epoch) return;
+    if (keeper_of(local)->epoch) return;
     uint64_t epoch, *now = &local->pool->epoch;
     do {
         epoch = kolk_load_(now, KOLK_SEQ_CST_);
-        kolk_exchange_(&sharer_of(local)->epoch, epoch, KOLK_SEQ_CST_); /* partner: has_passed */
+        kolk_exchange_(&keeper_of(local)->epoch, epoch, KOLK_SEQ_CST_); /* partner: has_passed */
     } while (kolk_load_(now, KOLK_SEQ_CST_) != epoch);
 }
 
@@ -48,14 +79,14 @@ KOLK_NOINLINE_ void kolk_shared_online(kolk_shared_local *local) {
 }
 
 static void go_offline(const kolk_shared_local *local) {
-    kolk_store_(&sharer_of(local)->epoch, 0, KOLK_SEQ_CST_); /* partner: has_passed */
+    kolk_store_(&keeper_of(local)->epoch, 0, KOLK_SEQ_CST_); /* partner: has_passed */
 }
 
 /* This thread may have been the last that could end epochs while other threads wait for the slots. A thread that joins
  * the waiters looks at the epochs afterwards, and a thread that goes offline looks at the waiters afterwards. So one of
  * the two ends the epochs. */
 void kolk_shared_leave_online_(const kolk_shared_local *local) {
-    if (!sharer_of(local)->epoch) return;
+    if (!keeper_of(local)->epoch) return;
     go_offline(local);
     if (kolk_load_(&local->pool->store.depot.waiting, KOLK_SEQ_CST_)) kolk_shared_end_epochs_(local);
 }
@@ -76,18 +107,14 @@ static void put_drained(void *context, uint32_t slot, uint64_t bits) {
                              bits * kolk_depot_bit_(&pool->store.depot, slot));
 }
 
-/* Puts the slots of a set into the depot. No thread adds to the set meanwhile. The calling thread sees all of it,
- * because it has begun the epoch. */
-static bool put_set(kolk_shared_inside_ *pool, const kolk_slot_set_ *set) {
-    unsigned part = pool->store.debug || pool->life.reset ? 1 : kolk_depot_word_bits_(&pool->store.depot);
-    return kolk_slot_set_drain_(set, kolk_bits_words_(kolk_store_usable_(&pool->store)), part, put_drained, pool);
+static bool drain(kolk_shared_inside_ *pool, uint64_t epoch, unsigned part, kolk_slots_taker_ *taker) {
+    uint64_t words = kolk_bits_words_(kolk_store_usable_(&pool->store));
+    return kolk_slot_set_drain_(&pool->store.sets[LATER + epoch % 4], words, part, taker, pool);
 }
 
 bool kolk_shared_drain_later_(kolk_shared_inside_ *pool, kolk_slots_taker_ *taker) {
     bool any = false;
-    for (unsigned n = 0; n < RAW; n++)
-        any |= kolk_slot_set_drain_(&pool->store.sets[LATER + n], kolk_bits_words_(kolk_store_usable_(&pool->store)), 1,
-                                    taker, pool);
+    for (unsigned n = 0; n < 4; n++) any |= drain(pool, n, 1, taker);
     return any;
 }
 
@@ -96,22 +123,24 @@ void kolk_shared_free_retired_(kolk_shared_inside_ *pool) {
 }
 
 /* Has this thread reached the epoch, or is it offline? */
-static bool has_passed(const kolk_sharer_ *sharer, uint64_t epoch) {
-    uint64_t seen = kolk_load_(&sharer->epoch, KOLK_SEQ_CST_);
+static bool has_passed(const kolk_shared_keeper_ *keeper, uint64_t epoch) {
+    uint64_t seen = kolk_load_(&keeper->epoch, KOLK_SEQ_CST_);
     return seen == 0 || seen == epoch;
 }
 
-/* Begins the next epoch, if all threads have reached this one. */
-static void begin_next_epoch(kolk_shared_inside_ *pool, kolk_sharer_ *me, uint64_t epoch) {
+/* Begins the next epoch, if all threads have reached this one. Then puts the slots of three epochs ago into the depot:
+ * no thread adds to their set meanwhile, and this thread sees all of it, because it has begun the epoch. */
+static void begin_next_epoch(kolk_shared_inside_ *pool, kolk_shared_keeper_ *me, uint64_t epoch) {
     KOLK_ASSERT_(me->epoch == epoch);
-    for (const kolk_sharer_ *sharer = first_sharer(pool); sharer; sharer = next_sharer(sharer)) {
-        if (has_passed(sharer, epoch)) continue;
+    for (const kolk_shared_keeper_ *keeper = first_keeper(pool); keeper; keeper = next_keeper(keeper)) {
+        if (has_passed(keeper, epoch)) continue;
         if (++me->stalls % STALLS_UNTIL_LOOK == 0) kolk_shared_reclaim_(pool, true);
         return;
     }
     if (!kolk_compare_exchange_(&pool->epoch, &epoch, epoch + 1, KOLK_SEQ_CST_, KOLK_RELAXED_)) return;
     uint32_t before = enter_shared_hook(me); /* reset */
-    bool any = put_set(pool, &pool->store.sets[LATER + (epoch + 1 - EPOCHS_BEHIND) % 4]);
+    unsigned part = pool->store.debug || pool->life.reset ? 1 : kolk_depot_word_bits_(&pool->store.depot);
+    bool any = drain(pool, epoch + 1 - EPOCHS_BEHIND, part, put_drained);
     leave_shared_hook(me, before);
     if (!any) return;
     kolk_depot_count_return_(&pool->store.depot);
@@ -127,11 +156,11 @@ static bool is_waited_for(const kolk_shared_inside_ *pool, uint64_t epoch) {
 
 static void quiesce(const kolk_shared_local *local) {
     kolk_shared_inside_ *pool = local->pool;
-    kolk_sharer_ *sharer = sharer_of(local);
-    if (!sharer->epoch) return;                               /* offline */
+    kolk_shared_keeper_ *keeper = keeper_of(local);
+    if (!keeper->epoch) return;                               /* offline */
     uint64_t epoch = kolk_load_(&pool->epoch, KOLK_ACQUIRE_); /* partner: begin_next_epoch */
-    if (sharer->epoch != epoch) kolk_store_(&sharer->epoch, epoch, KOLK_RELEASE_);
-    if (is_waited_for(pool, epoch)) begin_next_epoch(pool, sharer, epoch);
+    if (keeper->epoch != epoch) kolk_store_(&keeper->epoch, epoch, KOLK_RELEASE_);
+    if (is_waited_for(pool, epoch)) begin_next_epoch(pool, keeper, epoch);
 }
 
 KOLK_NOINLINE_ void kolk_shared_quiesce(kolk_shared_local *local) {
@@ -139,8 +168,8 @@ KOLK_NOINLINE_ void kolk_shared_quiesce(kolk_shared_local *local) {
 }
 
 static bool is_anybody_online(const kolk_shared_inside_ *pool) {
-    for (const kolk_sharer_ *sharer = first_sharer(pool); sharer; sharer = next_sharer(sharer))
-        if (kolk_load_(&sharer->epoch, KOLK_SEQ_CST_)) return true;
+    for (const kolk_shared_keeper_ *keeper = first_keeper(pool); keeper; keeper = next_keeper(keeper))
+        if (kolk_load_(&keeper->epoch, KOLK_SEQ_CST_)) return true;
     return false;
 }
 
@@ -177,9 +206,9 @@ void kolk_shared_look_for_dead_(kolk_shared_local *local) {
 /* An offline thread comes online for a moment, so that the pool's epoch cannot advance past it. */
 void kolk_shared_retire_(kolk_shared_local *local, uint32_t slot) {
     kolk_shared_inside_ *pool = local->pool;
-    bool online = sharer_of(local)->epoch;
+    bool online = keeper_of(local)->epoch;
     if (!online) kolk_shared_come_online_(local);
-    uint64_t epoch = sharer_of(local)->epoch;
+    uint64_t epoch = keeper_of(local)->epoch;
     KOLK_ASSERT_(epoch != 0);
     kolk_slot_set_put_(&pool->store.sets[LATER + epoch % 4], slot / 64, kolk_bits_at_(slot));
     kolk_atomic_max_(&pool->retired, epoch);

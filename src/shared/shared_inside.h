@@ -19,7 +19,7 @@ enum {
 /* The part of a pool that the fast paths do not need. */
 typedef struct kolk_shared_inside_ {
     kolk_slot_store_ store; /* first */
-    unsigned char *records; /* max_threads records, each a kolk_sharer_ with its kolk_magazine_ at THREAD_BYTES */
+    unsigned char *records; /* max_threads of them: a kolk_shared_keeper_, and its kolk_magazine_ at THREAD_BYTES */
     size_t record_size;
     uint32_t tag, max_threads;
     uintptr_t key; /* the key of the threads' own locals, plus 1; 0: no key */
@@ -40,13 +40,13 @@ typedef struct kolk_shared_inside_ {
 } kolk_shared_inside_;
 
 /* A thread with a local. */
-typedef struct kolk_sharer_ {
-    kolk_keeper_ keeper;            /* first */
+typedef struct kolk_shared_keeper_ {
+    kolk_keeper_ base;              /* first */
     KOLK_ALIGNAS(8) uint64_t epoch; /* the epoch that the thread has reached; 0: offline */
     uint32_t stalls;                /* how often it has found other threads behind its epoch */
     uint32_t in_hook;               /* the thread that runs a hook through this local; 0: none */
     kolk_shared_local own;          /* for kolk_shared_local_of_thread */
-} kolk_sharer_;
+} kolk_shared_keeper_;
 
 /* Bytes from the start of a record to its magazine. This separates the fields that other threads read from those that
  * the fast paths use. */
@@ -59,16 +59,16 @@ static inline kolk_shared_inside_ *pool_of(const kolk_shared_local *local) {
     return local->magazine && local->magazine->depot ? local->pool : NULL;
 }
 
-static inline kolk_sharer_ *sharer_of(const kolk_shared_local *local) {
-    return (kolk_sharer_ *)(void *)local->magazine->keeper;
+static inline kolk_shared_keeper_ *keeper_of(const kolk_shared_local *local) {
+    return (kolk_shared_keeper_ *)(void *)local->magazine->keeper;
 }
 
-static inline kolk_sharer_ *first_sharer(const kolk_shared_inside_ *pool) {
-    return (kolk_sharer_ *)(void *)kolk_keepers_first_(&pool->keepers);
+static inline kolk_shared_keeper_ *first_keeper(const kolk_shared_inside_ *pool) {
+    return (kolk_shared_keeper_ *)(void *)kolk_keepers_first_(&pool->keepers);
 }
 
-static inline kolk_sharer_ *next_sharer(const kolk_sharer_ *sharer) {
-    return (kolk_sharer_ *)(void *)sharer->keeper.next;
+static inline kolk_shared_keeper_ *next_keeper(const kolk_shared_keeper_ *keeper) {
+    return (kolk_shared_keeper_ *)(void *)keeper->base.next;
 }
 
 /* Do hooks set up or tear down parts of objects? */
@@ -76,29 +76,19 @@ static inline bool makes_parts(const kolk_shared_inside_ *pool) {
     return pool->life.setup || pool->life.teardown;
 }
 
+static inline bool is_ready(const kolk_shared_inside_ *pool, uint32_t slot) {
+    return kolk_load_(kolk_slot_set_word_(&pool->store.sets[READY], slot / 64), KOLK_RELAXED_) & kolk_bits_at_(slot);
+}
+
 /* Enclose the call of a hook through a local. Entering returns what leaving needs. */
-static inline uint32_t enter_shared_hook(kolk_sharer_ *sharer) {
-    uint32_t before = sharer->in_hook;
-    sharer->in_hook = kolk_thread_();
+static inline uint32_t enter_shared_hook(kolk_shared_keeper_ *keeper) {
+    uint32_t before = keeper->in_hook;
+    keeper->in_hook = kolk_thread_();
     return before;
 }
 
-static inline void leave_shared_hook(kolk_sharer_ *sharer, uint32_t before) {
-    sharer->in_hook = before;
-}
-
-/* ---- shared_hooks.c ---------------------------------------------------------------------------------------------- */
-
-/* Sets up the object of a slot unless it is already set up. False: setup failed, and the slot is now raw. */
-bool kolk_shared_set_up_(const kolk_shared_local *local, uint32_t slot, void *object);
-
-/* For a store whose objects have parts. The first function takes a raw slot: it returns the slot's bit and stores its
- * word in *word, or returns 0 if there is none. The second puts back a slot that no thread has. */
-uint64_t kolk_shared_take_raw_(kolk_slot_store_ *store, uint32_t *word, uint32_t most);
-void kolk_shared_put_back_(kolk_slot_store_ *store, uint32_t slot);
-
-static inline bool is_ready(const kolk_shared_inside_ *pool, uint32_t slot) {
-    return kolk_load_(kolk_slot_set_word_(&pool->store.sets[READY], slot / 64), KOLK_RELAXED_) & kolk_bits_at_(slot);
+static inline void leave_shared_hook(kolk_shared_keeper_ *keeper, uint32_t before) {
+    keeper->in_hook = before;
 }
 
 /* ---- shared_ask.c ------------------------------------------------------------------------------------------------ */
@@ -113,7 +103,7 @@ void kolk_shared_fail_local_(const kolk_shared_local *local, const void *object,
  * call. */
 bool kolk_shared_bar_(const kolk_shared_local *local, const char *verb, const void *site);
 static inline bool kolk_shared_is_barred_(const kolk_shared_local *local, const char *verb, const void *site) {
-    bool may_be = sharer_of(local)->in_hook || kolk_load_(&local->pool->ender, KOLK_RELAXED_);
+    bool may_be = keeper_of(local)->in_hook || kolk_load_(&local->pool->ender, KOLK_RELAXED_);
     return KOLK_UNLIKELY_(may_be) && kolk_shared_bar_(local, verb, site);
 }
 
@@ -143,9 +133,6 @@ bool kolk_shared_join_(kolk_shared_inside_ *pool, kolk_slot_waiter_ *me);
 /* The calling thread leaves the queue: returns its slot, or KOLK_NO_SLOT_. */
 uint32_t kolk_shared_leave_(kolk_shared_inside_ *pool, kolk_slot_waiter_ *me);
 
-/* Sleeps for WAITER_LOOK_NS, or until the deadline or a wake; false if the deadline has passed. */
-bool kolk_shared_sleep_(kolk_slot_waiter_ *me, kolk_deadline deadline);
-
 /* Has its wait ended? If so, it has a slot; if the slot is KOLK_NO_SLOT_, the pool was shut down. */
 static inline bool kolk_shared_is_served_(const kolk_slot_waiter_ *me) {
     return kolk_load_(&me->link.woken, KOLK_ACQUIRE_); /* partner: kolk_waiter_wake_ */
@@ -160,13 +147,11 @@ static inline void serve_waiting(kolk_shared_inside_ *pool) {
         kolk_shared_serve_(pool); /* partner: kolk_shared_join_ */
 }
 
-/* ---- shared_reclaim.c -------------------------------------------------------------------------------------------- */
+/* ---- shared_epochs.c --------------------------------------------------------------------------------------------- */
 
 /* Puts the slots of threads that ended without kolk_shared_local_deinit into the depot. With `closely`, this includes
  * threads that are exiting but that the system still lists. */
 void kolk_shared_reclaim_(kolk_shared_inside_ *pool, bool closely);
-
-/* ---- shared_epochs.c --------------------------------------------------------------------------------------------- */
 
 /* Do what kolk_shared_online and kolk_shared_offline do, also in hooks. */
 void kolk_shared_come_online_(const kolk_shared_local *local);

@@ -37,6 +37,15 @@ static void remove_waiter(kolk_shared_inside_ *pool, const kolk_slot_waiter_ *on
     kolk_fetch_sub_(&pool->store.depot.waiting, 1, KOLK_SEQ_CST_);
 }
 
+/* Ends the first waiter's wait with this slot. Call it under the lock. */
+static void wake_first(kolk_shared_inside_ *pool, uint32_t slot) {
+    kolk_slot_waiter_ *one = (kolk_slot_waiter_ *)(void *)pool->waiters.first;
+    KOLK_ASSERT_(one->slot == KOLK_NO_SLOT_);
+    remove_waiter(pool, one);
+    one->slot = slot;
+    kolk_waiter_wake_(&one->link); /* its thread may return now */
+}
+
 bool kolk_shared_join_(kolk_shared_inside_ *pool, kolk_slot_waiter_ *me) {
     me->slot = KOLK_NO_SLOT_;
     kolk_store_(&me->link.woken, 0, KOLK_RELAXED_);
@@ -65,13 +74,8 @@ void kolk_shared_serve_(kolk_shared_inside_ *pool) {
     uint64_t bits;
     uint32_t word = 0;
     lock_waiters(pool);
-    while (pool->waiters.first && (bits = kolk_store_supply_(&pool->store, &word, 1))) {
-        kolk_slot_waiter_ *one = (kolk_slot_waiter_ *)(void *)pool->waiters.first;
-        KOLK_ASSERT_(one->slot == KOLK_NO_SLOT_);
-        remove_waiter(pool, one);
-        one->slot = kolk_depot_slot_(&pool->store.depot, word, bits);
-        kolk_waiter_wake_(&one->link); /* its thread may return now */
-    }
+    while (pool->waiters.first && (bits = kolk_store_supply_(&pool->store, &word, 1)))
+        wake_first(pool, kolk_depot_slot_(&pool->store.depot, word, bits));
     kolk_unlock_word_(&pool->waiters_lock);
 }
 
@@ -80,11 +84,7 @@ void kolk_shared_shutdown(kolk_shared *of) {
     if (!pool) return;
     lock_waiters(pool);
     kolk_store_(&pool->is_shut, 1, KOLK_SEQ_CST_);
-    while (pool->waiters.first) {
-        kolk_slot_waiter_ *one = (kolk_slot_waiter_ *)(void *)pool->waiters.first;
-        remove_waiter(pool, one);
-        kolk_waiter_wake_(&one->link); /* its thread may return now */
-    }
+    while (pool->waiters.first) wake_first(pool, KOLK_NO_SLOT_);
     kolk_unlock_word_(&pool->waiters_lock);
 }
 
@@ -94,12 +94,6 @@ void kolk_shared_reopen(kolk_shared *of) {
     lock_waiters(pool);
     kolk_store_(&pool->is_shut, 0, KOLK_SEQ_CST_);
     kolk_unlock_word_(&pool->waiters_lock);
-}
-
-bool kolk_shared_sleep_(kolk_slot_waiter_ *me, kolk_deadline deadline) {
-    kolk_deadline look = kolk_deadline_after(WAITER_LOOK_NS / 1000000);
-    bool is_last = deadline.ns <= look.ns;
-    return kolk_waiter_sleep_(&me->link, is_last ? deadline : look) || !is_last;
 }
 
 #endif

@@ -1,33 +1,64 @@
-/* depot.h: the free slots that no thread has, and the slots that were never used. Threads take them into their
- * magazines (magazine.h), a whole word at a time, and put them back.
+/* depot.h: free slots, and the threads that have them. A depot has the free slots that no thread has, and the slots
+ * that were never used. A thread takes them into its magazine of this depot, a whole word at a time, and puts them
+ * back.
  *
- *     slots   | 0 | 1 | 2 | ........... | fresh | ........... | usable | (not committed) | slots |
- *     free    1 bit a slot, in words, and a summary (slot_set.h)
+ *     slots      | 0 | 1 | 2 | ........... | fresh | ........... | usable | (not committed) | slots |
+ *     free       1 bit a slot, in words, and a summary (slot_set.h)
+ *     magazine   | oldest | ........... | newest | ............ |
+ *                0    `leaving`        top                  cache
+ *     keepers    first ---> | keeper | ---> | keeper | ---> NULL       a thread each, with its magazines
  *
- * To a depot, a slot is just a number, without an object, an address or a pool. A depot allocates nothing, takes no
- * lock and reports nothing, so that a heap that implements malloc can have depots too. Its owner provides zeroed memory
- * for `free`, and adds usable slots with kolk_depot_extend_.
+ * To a depot, a slot is just a number, without an object, an address or a pool. A depot allocates nothing and reports
+ * nothing, so that a heap that implements malloc can have depots too. Its owner provides zeroed memory for `free`, and
+ * adds usable slots with kolk_depot_extend_.
+ *
+ * A magazine is a thread's own stack of free slots. Only its thread pushes and pops, without atomic read-modify-writes;
+ * these are the fast paths in shared.inl. An empty magazine takes the slots of one word. A full one returns its oldest
+ * half to the depot. Entries that belong to one word need only a single OR. If objects were freed in the order in which
+ * they were allocated, up to 64 entries belong to one word; if they were freed in random order, some of them do.
  *
  * A word has no more slots than a magazine can hold, and only an empty magazine takes a word. So no thread ever has
  * more than `cache` free slots, even counting those on their way to or from its magazine.
  *
  * How to prove that there is no free slot. Scanning many words is not a snapshot. So a thread that has put slots here
- * then increments `returns`. Read `returns`, then look (kolk_depot_look_). If the look found nothing and `returns` has
- * not changed, all words that were seen empty were still empty at the end of the look. The exception is slots that a
- * thread is in the middle of putting; these still count as that thread's own.
+ * then increments `returns`. Read `returns`, then look (kolk_depot_search_ and kolk_depot_take_fresh_). If the look
+ * found nothing and `returns` has not changed, all words that were seen empty were still empty at the end of the look.
+ * The exception is slots that a thread is in the middle of putting; these still count as that thread's own.
  *
  * Uncached. If a look finds no slot, the free slots are in other threads' magazines. The depot then goes uncached for a
  * while: magazines keep no slots, so each freed slot comes here, where all threads can find it. This period lasts for
  * as many returns as the depot has slots. Another failure extends it, but only if no more than half of it remains. The
  * depot is also uncached while threads wait. A depot without caches is uncached for ever. Only as many of its slots are
  * taken as get lives at once, and its summary bits stay set, because clearing one would briefly hide a slot that was
- * just put there. */
+ * just put there.
+ *
+ * The lives of the slots of a word are neighbours in memory. If two threads use slots of the same word all the time,
+ * the cache lines of its lives go back and forth between their processors, which takes longer than all the rest of
+ * alloc and free. So an empty magazine first looks for free slots in the words of its former entries, which are still
+ * there above `top`: a thread that has used some slots of a word is likely to use others too. Only if there are none
+ * does it search all words. Two threads that each replaced random ones of their 5,000 blocks, and then handed them on
+ * to new threads, took 0.6 times as long with this. (Lives that were 8 bytes apart did not help; 64 bytes apart helped
+ * as much, but need far more memory.)
+ *
+ * A slot is never in two places, even if the thread dies in the middle of a call, and even in a fork's child, where all
+ * threads but one are dead. Slots on their way to the depot stay in their entries until they have arrived, and
+ * `leaving` counts them. Such a child may lose a few slots.
+ *
+ * A free of a slot at or above `bound` leaves the fast path. `bound` is the number of usable slots, or 0 while the
+ * depot is uncached: then no free takes the fast path, and no magazine keeps a slot. While the depot is cached, this
+ * costs nothing.
+ *
+ * A keeper is the record of a thread. From the list of keepers, other threads learn which magazines a thread has. The
+ * list only grows, at its front, and can be walked without a lock. A new thread takes over the keeper of a thread that
+ * has ended. The owner of the list decides how many keepers it may have. A keeper never moves and is never freed, so a
+ * thread may die at any moment without leaving dangling pointers. */
 #ifndef KOLK_SRC_DEPOT_H
 #define KOLK_SRC_DEPOT_H
 
-#include "slot_set.h"
+#undef KOLK_EXTERN /* shared.c emits the functions of shared.inl, even if the program defines KOLK_EXTERN */
+#include "kolk/shared.h"
 
-#include "../base/assert.h"
+#include "slot_set.h"
 
 /* The free slots that no thread has. Fields that different threads write are 128 bytes apart, to avoid false
  * sharing. */
@@ -81,8 +112,7 @@ static inline void kolk_depot_extend_(kolk_depot_ *depot, uint32_t usable) {
 }
 
 static inline uint32_t kolk_depot_usable_(const kolk_depot_ *depot) {
-    return kolk_load_(&depot->usable,
-                      KOLK_ACQUIRE_); /* partner: kolk_depot_extend_, called after the slots are committed */
+    return kolk_load_(&depot->usable, KOLK_ACQUIRE_); /* partner: kolk_depot_extend_, once the slots are committed */
 }
 
 /* ---- Put and take ------------------------------------------------------------------------------------------------ */
@@ -93,8 +123,7 @@ static inline void kolk_depot_put_bits_(kolk_depot_ *depot, uint32_t word, uint6
 }
 
 static inline void kolk_depot_count_returns_(kolk_depot_ *depot, uint32_t n) {
-    kolk_fetch_add_(&depot->returns, n,
-                    KOLK_SEQ_CST_); /* partners: the proof that no slot is free, and kolk_depot_is_uncached_ */
+    kolk_fetch_add_(&depot->returns, n, KOLK_SEQ_CST_); /* partners: the proof, and kolk_depot_is_uncached_ */
 }
 
 static inline void kolk_depot_count_return_(kolk_depot_ *depot) {
@@ -119,12 +148,6 @@ uint64_t kolk_depot_search_(kolk_depot_ *depot, uint32_t *word, uint32_t most);
 /* Does the same for slots that were never used. */
 uint64_t kolk_depot_take_fresh_(kolk_depot_ *depot, uint32_t *word, uint32_t most);
 
-/* Tries both, in this order. */
-static inline uint64_t kolk_depot_look_(kolk_depot_ *depot, uint32_t *word, uint32_t most) {
-    uint64_t bits = kolk_depot_search_(depot, word, most);
-    return bits ? bits : kolk_depot_take_fresh_(depot, word, most);
-}
-
 /* ---- Uncached ---------------------------------------------------------------------------------------------------- */
 
 static inline bool kolk_depot_is_uncached_(const kolk_depot_ *depot) {
@@ -138,5 +161,92 @@ static inline void kolk_atomic_max_(uint64_t *at, uint64_t number) {
     while (before < number)
         if (kolk_compare_exchange_weak_(at, &before, number, KOLK_SEQ_CST_, KOLK_SEQ_CST_)) return;
 }
+
+/* ---- Magazines --------------------------------------------------------------------------------------------------- */
+
+/* The number of slots in it, which its thread may be changing. */
+static inline uint32_t kolk_magazine_count_(const kolk_magazine_ *magazine) {
+    return kolk_load_(&magazine->top, KOLK_RELAXED_);
+}
+
+/* Sets next_word to a word of former entries, if one of those that it looks at is not empty. */
+void kolk_magazine_go_back_(kolk_magazine_ *magazine);
+
+/* Fills an empty magazine with these slots of its depot's word `next_word`. The lowest slot is popped first. */
+void kolk_magazine_fill_(kolk_magazine_ *magazine, uint64_t bits);
+
+/* Puts the n oldest slots into the depot; n must be at least half of the slots. */
+void kolk_magazine_put_oldest_(kolk_magazine_ *magazine, uint32_t n);
+
+/* Marks the entries that were never used. */
+void kolk_magazine_begin_entries_(kolk_magazine_ *magazine);
+
+static inline uint32_t kolk_magazine_pop_(kolk_magazine_ *magazine) {
+    KOLK_ASSERT_(magazine->top > 0);
+    uint32_t top = magazine->top - 1;
+    kolk_store_(&magazine->top, top, KOLK_RELAXED_);
+    return *kolk_magazine_entry_(magazine, top);
+}
+
+static inline void kolk_magazine_push_(kolk_magazine_ *magazine, uint32_t slot) {
+    KOLK_ASSERT_(magazine->top < magazine->cache);
+    *kolk_magazine_entry_(magazine, magazine->top) = slot;
+    kolk_store_(&magazine->top, magazine->top + 1, KOLK_RELEASE_); /* so that a fork's child finds the whole entry */
+}
+
+/* Sets the bound according to the depot's state. */
+void kolk_magazine_set_bound_(kolk_magazine_ *magazine);
+
+/* Makes the depot uncached for a while, and lowers the bounds of all its magazines. */
+void kolk_magazines_go_uncached_(kolk_depot_ *depot);
+
+/* ---- Keepers ----------------------------------------------------------------------------------------------------- */
+
+/* The record of a thread, which may be gone. It has one or more magazines. */
+typedef struct kolk_keeper_ {
+    uint32_t owner;      /* the thread; 0: unknown */
+    uint8_t taken;       /* 1: a thread has it */
+    uintptr_t magazines; /* the first kolk_magazine_ */
+    struct kolk_keeper_ *next;
+} kolk_keeper_;
+
+/* A list that only grows: a keeper that is released stays in it. */
+typedef struct kolk_keepers_ {
+    uintptr_t first; /* a kolk_keeper_ */
+    uint32_t lock;   /* for taking and releasing keepers */
+} kolk_keepers_;
+
+/* Both lists, of keepers and of magazines, are read and extended by sequentially consistent operations. So if a thread
+ * joins, and then reads that its depot is cached or that an epoch has not ended, the thread that later lowers the
+ * bounds or ends the epoch finds the new thread. */
+static inline kolk_keeper_ *kolk_keepers_first_(const kolk_keepers_ *keepers) {
+    return (kolk_keeper_ *)kolk_load_(&keepers->first, KOLK_SEQ_CST_); /* partner: kolk_keepers_list_ */
+}
+
+static inline kolk_magazine_ *kolk_keeper_magazines_(const kolk_keeper_ *keeper) {
+    return (kolk_magazine_ *)kolk_load_(&keeper->magazines, KOLK_SEQ_CST_); /* partner: kolk_keeper_add_ */
+}
+
+/* Walks over the magazines of one depot; each keeper has at most one of them. Pass NULL to begin; NULL is returned at
+ * the end. */
+kolk_magazine_ *kolk_keepers_next_magazine_(const kolk_depot_ *depot, const kolk_magazine_ *magazine);
+
+/* Returns the keeper's magazine of this depot, or NULL if it has none. */
+kolk_magazine_ *kolk_keeper_magazine_(const kolk_keeper_ *keeper, const kolk_depot_ *depot);
+
+/* For an owner that holds the list's lock: add a new keeper to the list; take a keeper that no thread has, for the
+ * calling thread; and release a keeper, whose magazines are empty, so that another thread may take it. */
+void kolk_keepers_list_(kolk_keepers_ *keepers, kolk_keeper_ *keeper);
+void kolk_keeper_take_(kolk_keeper_ *keeper);
+static inline void kolk_keeper_release_(kolk_keeper_ *keeper) {
+    kolk_store_(&keeper->taken, 0, KOLK_RELAXED_);
+}
+
+/* Adds a magazine to a keeper that is not listed yet, or belongs to the calling thread. */
+void kolk_keeper_add_(kolk_keeper_ *keeper, kolk_magazine_ *magazine);
+
+/* Has the keeper's thread ended? False if it is the calling thread, `me`. With `closely`, even a thread that the system
+ * still lists may count as ended. */
+bool kolk_keeper_is_dead_(const kolk_keeper_ *keeper, uint32_t me, bool closely);
 
 #endif

@@ -113,35 +113,29 @@ static inline bool kolk_slot_walk_next_(kolk_slot_walk_ *walk, uint32_t *word) {
 /* Receives slots of one word; bit n is the slot `slot` + n. */
 typedef void kolk_slots_taker_(void *context, uint32_t slot, uint64_t bits);
 
-/* Takes all slots out of one word, `part` bits at a time. A part leaves the set before the taker receives it, because a
- * fork's child may have to continue, and a slot that it finds in the set must not be anywhere else. */
-static inline void kolk_slot_set_drain_word_(const kolk_slot_set_ *set, uint32_t word, unsigned part,
-                                             kolk_slots_taker_ *taker, void *context) {
-    uint64_t *at = kolk_slot_set_word_(set, word), mask = ~UINT64_C(0) >> (64 - part),
-             bits = kolk_load_(at, KOLK_RELAXED_);
-    for (unsigned first = 0; first < 64; first += part) {
-        uint64_t some = bits >> first & mask;
-        if (!some) continue;
-        kolk_fetch_and_(at, ~(mask << first), KOLK_RELAXED_);
-        taker(context, word * 64 + first, some);
-    }
-}
-
-/* Takes all slots out of a set whose words have 64 slots each, `part` bits at a time. Returns false if there were none.
- * No other thread may use the set meanwhile. */
+/* Takes all slots out of a set whose words have 64 slots each, `part` bits at a time. A part leaves the set before the
+  * taker receives it, because a fork's child may have to continue, and a slot that it finds in the set must not be
+  * anywhere else. Returns false if there were none. No other thread may use the set meanwhile. */
 static inline bool kolk_slot_set_drain_(const kolk_slot_set_ *set, uint64_t words, unsigned part,
                                         kolk_slots_taker_ *taker, void *context) {
-    uint64_t n = kolk_bits_words_(words);
     KOLK_ASSERT_(part >= 1 && part <= 64);
     KOLK_ASSERT_((part & (part - 1)) == 0);
+    uint64_t mask = ~UINT64_C(0) >> (64 - part);
     bool any = false;
-    for (uint64_t at = 0; at < n; at++) {
-        uint64_t left = kolk_load_(kolk_slot_set_sheet_(set, at), KOLK_RELAXED_);
+    for (uint64_t sheet = 0; sheet < kolk_bits_words_(words); sheet++) {
+        uint64_t left = kolk_load_(kolk_slot_set_sheet_(set, sheet), KOLK_RELAXED_);
         if (!left) continue;
-        for (; left; left &= left - 1)
-            kolk_slot_set_drain_word_(set, (uint32_t)at * 64 + kolk_bits_lowest_(left), part, taker, context);
-        kolk_store_(kolk_slot_set_sheet_(set, at), 0, KOLK_RELAXED_);
-        any = true;
+        for (any = true; left; left &= left - 1) {
+            uint32_t word = (uint32_t)sheet * 64 + kolk_bits_lowest_(left);
+            uint64_t *at = kolk_slot_set_word_(set, word), bits = kolk_load_(at, KOLK_RELAXED_);
+            for (unsigned first = 0; first < 64; first += part) {
+                uint64_t some = bits >> first & mask;
+                if (!some) continue;
+                kolk_fetch_and_(at, ~(mask << first), KOLK_RELAXED_);
+                taker(context, word * 64 + first, some);
+            }
+        }
+        kolk_store_(kolk_slot_set_sheet_(set, sheet), 0, KOLK_RELAXED_);
     }
     return any;
 }

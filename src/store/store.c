@@ -42,28 +42,23 @@ uint64_t kolk_store_supply_(kolk_slot_store_ *store, uint32_t *word, uint32_t mo
         uint32_t end = kolk_depot_usable_(depot);
         uint64_t bits = kolk_depot_search_(depot, word, most);
         if (!bits && store->more) bits = store->more(store, word, most);
-        if (!bits) bits = kolk_depot_take_fresh_(depot, word, store->singly ? 1 : most);
+        if (!bits) bits = kolk_depot_take_fresh_(depot, word, store->put_back ? 1 : most);
         if (!bits && grow(store, end)) continue;
         if (!bits && store->debug) bits = kolk_store_take_quarantined_(store, word);
         if (bits || kolk_load_(&depot->returns, KOLK_SEQ_CST_) == returns) return bits;
     }
 }
 
-/* Takes one slot from the depot, or returns KOLK_NO_SLOT_ if there is none. The other slots of its word go into the
- * magazine, which must be empty. */
-static uint32_t take_from_depot(kolk_slot_store_ *store, kolk_magazine_ *magazine) {
+uint32_t kolk_store_take_(kolk_slot_store_ *store, kolk_magazine_ *magazine) {
+    if (magazine->proving) return magazine->proving - 1;
+    if (kolk_magazine_count_(magazine)) return kolk_magazine_pop_(magazine);
     uint32_t most = kolk_depot_is_uncached_(&store->depot) ? 1 : KOLK_WHOLE_WORD_;
     kolk_magazine_go_back_(magazine);
     uint64_t bits = kolk_store_supply_(store, &magazine->next_word, most);
-    uint64_t others = bits & (bits - 1);
+    uint64_t others = bits & (bits - 1); /* than the slot that is returned */
     if (others) kolk_magazine_fill_(magazine, others);
     kolk_magazine_set_bound_(magazine);
     return bits ? kolk_depot_slot_(&store->depot, magazine->next_word, bits) : KOLK_NO_SLOT_;
-}
-
-uint32_t kolk_store_take_(kolk_slot_store_ *store, kolk_magazine_ *magazine) {
-    if (magazine->proving) return magazine->proving - 1;
-    return kolk_magazine_count_(magazine) ? kolk_magazine_pop_(magazine) : take_from_depot(store, magazine);
 }
 
 /* ---- Lives ------------------------------------------------------------------------------------------------------- */
@@ -368,7 +363,10 @@ kolk_magazine_ *kolk_store_add_magazine_(kolk_slot_store_ *store, kolk_keeper_ *
 static void put_proving(kolk_slot_store_ *store, kolk_magazine_ *magazine) {
     uint32_t proving = magazine->proving;
     kolk_store_(&magazine->proving, 0, KOLK_RELAXED_); /* first, as in kolk_store_reclaim_ */
-    if (proving) kolk_store_put_back_(store, proving - 1);
+    if (proving && store->put_back)
+        store->put_back(store, proving - 1);
+    else if (proving)
+        kolk_depot_put_(&store->depot, proving - 1);
 }
 
 void kolk_store_flush_(kolk_slot_store_ *store, kolk_magazine_ *magazine) {

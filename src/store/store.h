@@ -5,7 +5,7 @@
  *     slots      | 0 | 1 | 2 | ......... | fresh | ....... | usable | (reserved, not committed) |
  *     lives      32 or 8 bits a slot: counts the beginnings and ends of lives; odd during a life
  *     depot      the free slots that no thread has (depot.h)
- *     magazines  for each thread, a stack of free slots (magazine.h)
+ *     magazines  for each thread, a stack of free slots (depot.h)
  *     sets       slots that the store's owner sets apart: to be freed later, not set up, or resting
  *
  * The files, each of which calls only those below:
@@ -13,7 +13,7 @@
  *     store.c                            free slots, lives, the end of threads
  *     store_ask.c                        reports, statistics, the check of the invariants
  *     store_debug.c  store_block.c       the debug mode; the block of memory
- *     keeper.c  magazine.c  depot.c      threads, magazines and depots; no objects
+ *     depot.c                            depots, magazines and threads; no objects
  *
  * The life of one object. At first its slot has never been used. A thread whose magazine is empty takes the slot, with
  * all others of the same word, into its magazine. alloc pops the slot and adds one to its life, which becomes odd.
@@ -41,8 +41,7 @@
 #include "../core/geometry.h"
 #include "../core/watch.h"
 #include "../os/memory.h"
-#include "magazine.h"
-#include "keeper.h"
+#include "depot.h"
 
 #define KOLK_STORE_SETS_ 6u
 
@@ -62,13 +61,13 @@ struct kolk_slot_store_ {
     kolk_slot_set_ sets[KOLK_STORE_SETS_];
     uint8_t n_sets, n_free_sets;
     uint32_t has_sets; /* the sets may have slots */
-    bool singly;       /* never-used slots are taken one by one */
     bool sweeps;       /* a thread that holds the growth lock may also hold free slots */
 
     /* Called when the depot has no free slot, before never-used slots are taken. Returns slots from elsewhere, in the
      * same way as kolk_depot_search_, or 0. May be NULL. */
     uint64_t (*more)(kolk_slot_store_ *store, uint32_t *word, uint32_t most);
-    /* Puts back a slot whose life could not begin. If this is NULL, the slot goes to the depot. */
+    /* Puts back a slot whose life could not begin; then never-used slots are taken one by one. If this is NULL, the
+     * slot goes to the depot. */
     void (*put_back)(kolk_slot_store_ *store, uint32_t slot);
 
     /* store_block.c */
@@ -145,7 +144,6 @@ typedef struct kolk_store_desc_ {
     bool has_handles;  /* lives have 32 bits */
     bool slow_free;    /* no free takes the fast path */
     bool persistent;   /* contents survive from one life to the next, so the debug mode does not fill them */
-    bool singly;
     uint8_t n_sets, n_free_sets;
     size_t owners_size;
     kolk_keepers_ *keepers; /* NULL: set later */
@@ -276,11 +274,6 @@ bool kolk_store_is_valid_(const kolk_slot_store_ *store);
 
 /* ---- store.c ----------------------------------------------------------------------------------------------------- */
 
-/* The size in bytes of a magazine of this store. */
-static inline size_t kolk_store_magazine_size_(const kolk_slot_store_ *store) {
-    return sizeof(kolk_magazine_) + store->depot.cache * sizeof(uint32_t);
-}
-
 /* Makes an empty magazine in this memory. The keeper must belong to the calling thread, or not be listed yet. */
 kolk_magazine_ *kolk_store_add_magazine_(kolk_slot_store_ *store, kolk_keeper_ *keeper, void *memory);
 
@@ -292,14 +285,6 @@ uint64_t kolk_store_supply_(kolk_slot_store_ *store, uint32_t *word, uint32_t mo
 /* Takes a free slot for the thread of this magazine, and may fill the magazine with others. Returns KOLK_NO_SLOT_ if,
  * at some moment during the call, the depot was empty. */
 uint32_t kolk_store_take_(kolk_slot_store_ *store, kolk_magazine_ *magazine);
-
-/* Puts back a slot whose life could not begin. */
-static inline void kolk_store_put_back_(kolk_slot_store_ *store, uint32_t slot) {
-    if (store->put_back)
-        store->put_back(store, slot);
-    else
-        kolk_depot_put_(&store->depot, slot);
-}
 
 /* Returns the object of a slot that only the calling thread has, ready for its life to begin. Returns NULL if the
  * object should come from malloc but malloc fails. */
@@ -319,7 +304,8 @@ uint32_t kolk_store_end_life_(const kolk_slot_store_ *store, const void *object,
 void kolk_store_end_lives_(kolk_slot_store_ *store, const void *site);
 
 /* Makes room in the magazine for n more slots. If it cannot hold that many, empties it. Returns true if the depot is
- * uncached; then the magazine must stay empty. */
+  * uncached; then the magazine must stay empty. A free does this before it ends the life, so that a fork's child loses
+  * no more than a magazine has. */
 bool kolk_store_make_room_(kolk_slot_store_ *store, kolk_magazine_ *magazine, uint32_t n);
 
 /* Puts a slot whose life has ended into the depot if `uncached`, otherwise into the magazine, which must have room. */

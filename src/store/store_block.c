@@ -24,21 +24,16 @@ enum { OF_SLOTS, OF_FREE, OF_LIVES, OF_OWNER, OF_SETS, REGIONS = OF_SETS + KOLK_
 
 /* ---- Regions ----------------------------------------------------------------------------------------------------- */
 
-/* Do the sheets of all sets alternate? */
-static bool sheets_alternate(const kolk_slot_store_ *store) {
-    return store->sweeps;
-}
-
-/* The bytes from one sheet of a set to the next. */
+/* The bytes from one sheet of a set to the next: in a range, the sheets of all sets alternate. */
 static uint64_t sheet_size(const kolk_slot_store_ *store) {
-    return (sheets_alternate(store) ? 1 + (uint64_t)store->n_sets : 1) * KOLK_SHEET_ * sizeof(uint64_t);
+    return (store->sweeps ? 1 + (uint64_t)store->n_sets : 1) * KOLK_SHEET_ * sizeof(uint64_t);
 }
 
 /* The size in bytes of each region for this number of slots. Alternating sheets all count as part of `free`. No set has
  * more words than `free`. */
 static void measure_regions(const kolk_slot_store_ *store, uint32_t slots, uint64_t sizes[REGIONS]) {
     uint64_t words = kolk_depot_words_(&store->depot, slots);
-    bool alternate = sheets_alternate(store);
+    bool alternate = store->sweeps;
     sizes[OF_SLOTS] = (uint64_t)slots * store->stride;
     sizes[OF_FREE] = alternate ? kolk_bits_words_(words) * sheet_size(store) : kolk_slot_set_size_(words);
     sizes[OF_LIVES] = (uint64_t)slots * store->life_bytes;
@@ -72,7 +67,7 @@ static void point_to_regions(kolk_slot_store_ *store, void *const starts[REGIONS
     uint64_t *end = (uint64_t *)end_of_region(starts, sizes, OF_FREE);
     store->depot.free = (kolk_slot_set_){end, step};
     for (unsigned n = 0; n < store->n_sets; n++) {
-        if (sheets_alternate(store))
+        if (store->sweeps)
             end -= KOLK_SHEET_;
         else
             end = (uint64_t *)end_of_region(starts, sizes, OF_SETS + n);
@@ -83,23 +78,16 @@ static void point_to_regions(kolk_slot_store_ *store, void *const starts[REGIONS
 /* Where a region's first bytes for these slots are, and the first byte behind them. */
 static void locate_region(const kolk_slot_store_ *store, unsigned region, uint64_t size, uintptr_t *from,
                           uintptr_t *end) {
-    switch (region) {
-    case OF_SLOTS:
-        *from = (uintptr_t)store->range;
-        break;
-    case OF_LIVES:
-        *from = store->lives ? (uintptr_t)store->lives : (uintptr_t)store->short_lives;
-        break;
-    case OF_OWNER:
-        *from = (uintptr_t)store->owners;
-        break;
-    case OF_FREE:
-        *from = (uintptr_t)store->depot.free.end - (uintptr_t)size;
-        break;
-    default:
-        *from = (uintptr_t)store->sets[region - OF_SETS].end - (uintptr_t)size;
+    const void *lives = store->lives ? (const void *)store->lives : store->short_lives;
+    const void *const starts[] = {[OF_SLOTS] = store->range, [OF_LIVES] = lives, [OF_OWNER] = store->owners};
+    if (region == OF_FREE || region >= OF_SETS) {
+        const kolk_slot_set_ *set = region == OF_FREE ? &store->depot.free : &store->sets[region - OF_SETS];
+        *end = (uintptr_t)set->end;
+        *from = *end - (uintptr_t)size;
+    } else {
+        *from = (uintptr_t)starts[region];
+        *end = *from + (uintptr_t)size;
     }
-    *end = *from + (uintptr_t)size;
 }
 
 /* ---- More memory ------------------------------------------------------------------------------------------------- */
@@ -143,15 +131,12 @@ static bool gain_pages(const kolk_slot_store_ *store, const uint64_t had[REGIONS
 
 /* Commits memory for the first `slots` slots. The first `before` of them already have theirs. */
 static bool commit_store_slots(const kolk_slot_store_ *store, uint32_t before, uint32_t slots) {
-    uint64_t had[REGIONS] = {0}, sizes[REGIONS] = {0}, bytes;
+    uint64_t had[REGIONS] = {0}, sizes[REGIONS], bytes;
     KOLK_ASSERT_(slots <= store->depot.slots);
     if (store->debug && !kolk_watch_->committed(store->debug, slots)) return false;
     if (store->memory != MEMORY_GROWS) return true;
     if (before) measure_regions(store, before, had);
-    if (slots)
-        measure_regions(store, slots, sizes);
-    else
-        sizes[OF_OWNER] = store->owners_size;
+    measure_regions(store, slots, sizes);
     return gain_pages(store, had, sizes, true, &bytes);
 }
 
@@ -289,7 +274,6 @@ static void shape(kolk_slot_store_ *store, const kolk_store_desc_ *desc) {
     store->n_sets = desc->n_sets;
     store->n_free_sets = desc->n_free_sets;
     store->has_sets = !desc->range;
-    store->singly = desc->singly;
     store->sweeps = desc->range;
     store->owners_size = desc->owners_size;
     store->slack = desc->slack;

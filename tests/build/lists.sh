@@ -120,12 +120,13 @@ installed=" $({ asked_in tools/setup.sh; sed -n 's/^  commands //p' tools/setup.
 # In packages that are installed for another reason; or, under other names, what setup.sh installs.
 installed="$installed addr2line chromium-browser clang++-19 gcore google-chrome llvm-addr2line pgbench redis-benchmark script true "
 for script in tests/*/*.sh tools/*.sh bench/*.sh; do
+  asked=$(asked_in "$script" | tr '\n' ' ')
   for name in $(sed -nE 's/^ *(function +)?([A-Za-z0-9_.+-]+) *\(\).*/\2/p' "$script" | sort -u); do
-    case $installed" "$(asked_in "$script" | tr '\n' ' ') in *" $name "*) ;; *) continue ;; esac
+    case $installed" "$asked in *" $name "*) ;; *) continue ;; esac
     wrong=$((wrong + 1))
     echo "$script: the function $name has the name of a command, for which it would be taken"
   done
-  for name in $(asked_in "$script"); do
+  for name in $asked; do
     case $installed in *" $name "*) continue ;; esac
     wrong=$((wrong + 1))
     echo "$script asks for $name, which tools/setup.sh does not install"

@@ -1,8 +1,8 @@
-/* linearize.h: a history of the calls that threads made on one queue. Each call has its result, and the times of its begin
- * and its end, which are distinct ticks of one counter. Can the calls of a short history be ordered so that a bounded
- * queue gives exactly these results? Tries all orders that keep the order of calls which did not overlap (Wing and Gong, Testing and Verifying Concurrent
- * Objects, 1993). Tries each combination of completed calls and queue state only once (Lowe, Testing for
- * Linearizability, 2017). */
+/* linearize.h: a history of the calls that threads made on one queue. Each call has its result, and the times of its
+  * begin and its end, which are distinct ticks of one counter. Can the calls of a short history be ordered so that a
+  * bounded queue gives exactly these results? Tries all orders that keep the order of calls which did not overlap (Wing
+  * and Gong, Testing and Verifying Concurrent Objects, 1993). Tries each combination of completed calls and queue state
+  * only once (Lowe, Testing for Linearizability, 2017). */
 #ifndef TESTS_LINEARIZE_H
 #define TESTS_LINEARIZE_H
 

@@ -1,6 +1,6 @@
 /* runs: sample:clang */
-/* kolk_queue with one thread: items of any size, items that a hook moves, and what clear and deinit drop. What else push and
- * pop promise is in test_queue_model.c. */
+/* kolk_queue with one thread: items of any size, items that a hook moves, and what clear and deinit drop. What else
+ * push and pop promise is in test_queue_model.c. */
 #include "queue_test.h"
 
 /* Fills an item with bytes that depend on its number. */

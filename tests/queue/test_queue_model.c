@@ -2,10 +2,10 @@
 /* Random operations on a queue by one thread, compared with a model made from the header alone: the result of each
  * call, the items, the count, the destroyed items and the file descriptors. KOLK_TEST_SEED and KOLK_TEST_OPS
  * (operations in total) may be set in the environment.
- * promise: "Copies the item ... nothing has happened", "a bounded blocking ... your deadline", "the exact number of items,
- * from 1", "Waits for the first ... adjacent in the queue", "there was no room or no item; only", "there was still none at
- * the deadline", "close was called ... shutdown was called", "Ends pushes: every ... until no item is left", "Ends pushes
- * and pops ... Items stay" */
+ * promise: "Copies the item ... nothing has happened", "a bounded blocking ... your deadline", "the exact number of
+ * items, from 1", "Waits for the first ... adjacent in the queue", "there was no room or no item; only", "there was
+ * still none at the deadline", "close was called ... shutdown was called", "Ends pushes: every ... until no item is
+ * left", "Ends pushes and pops ... Items stay" */
 #include "queue_test.h"
 
 #ifndef _WIN32

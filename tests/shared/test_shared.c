@@ -1,6 +1,6 @@
 /* wraps: help/system_calls.h */
-/* Promises of shared.h, in one thread: descriptors, locals without a pool, walks, handles, and how slots are fetched. What
- * alloc and free promise is in test_shared_model.c, many threads in test_shared_threads.c. */
+/* Promises of shared.h, in one thread: descriptors, locals without a pool, walks, handles, and how slots are fetched.
+ * What alloc and free promise is in test_shared_model.c, many threads in test_shared_threads.c. */
 #include "../help/test.h"
 
 #include "../help/system_calls.h"

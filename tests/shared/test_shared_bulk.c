@@ -1,6 +1,6 @@
-/* alloc_n and free_n of shared pools: the capacity, mistakes among the objects, hooks, and what goes through the magazine.
- * (test_shared_model.c has every length and order, test_all_*.c have the reports, and test_shared_wait_schedules.c waiting
- * threads.) */
+/* alloc_n and free_n of shared pools: the capacity, mistakes among the objects, hooks, and what goes through the
+  * magazine. (test_shared_model.c has every length and order, test_all_*.c have the reports, and
+  * test_shared_wait_schedules.c waiting threads.) */
 #include "../help/test.h"
 
 #include "shared_test.h"

@@ -1,5 +1,5 @@
-/* kolk_shared_clear in situations that the model test does not reach: full pools, lives that wrap, threads that have ended,
- * hooks and the debug mode. */
+/* kolk_shared_clear in situations that the model test does not reach: full pools, lives that wrap, threads that have
+ * ended, hooks and the debug mode. */
 #include "../help/debug_test.h"
 
 #include "../help/threads.h"

@@ -1,6 +1,6 @@
 /* wraps: help/no_sites.h */
-/* The debug mode's reports for what only a shared pool has: waits, deferred frees, and a slot that stays with its thread
- * when a handler jumps out. The rest is in tests/contracts/test_all_reports.c. */
+/* The debug mode's reports for what only a shared pool has: waits, deferred frees, and a slot that stays with its
+ * thread when a handler jumps out. The rest is in tests/contracts/test_all_reports.c. */
 #include "../help/code_limits.h"
 #include "../help/no_sites.h"
 

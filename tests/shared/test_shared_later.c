@@ -1,5 +1,6 @@
-/* Deferred free where the model test does not reach: all threads are offline, and sets with more slots than one summary
- * word covers. Readers in other threads are in test_shared_later_schedules.c, threads that end in test_shared_death.c. */
+/* Deferred free where the model test does not reach: all threads are offline, and sets with more slots than one
+  * summary word covers. Readers in other threads are in test_shared_later_schedules.c, threads that end in
+  * test_shared_death.c. */
 #include "../help/test.h"
 
 #include "shared_test.h"

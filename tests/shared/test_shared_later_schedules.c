@@ -104,8 +104,8 @@ static void writer_behind(state *s) {
     retire_another(s, READER);
     quiesce(s, READER);
     quiesce(s, READER);
-    schedule_assert(sharer_of(&s->locals[WRITER])->epoch + 1 == s->pool.inside->epoch);
-    schedule_assert(sharer_of(&s->locals[READER])->epoch == s->pool.inside->epoch);
+    schedule_assert(keeper_of(&s->locals[WRITER])->epoch + 1 == s->pool.inside->epoch);
+    schedule_assert(keeper_of(&s->locals[READER])->epoch == s->pool.inside->epoch);
 }
 
 static void reader_behind(state *s) {
@@ -113,8 +113,8 @@ static void reader_behind(state *s) {
     retire_another(s, WRITER);
     quiesce(s, WRITER);
     quiesce(s, WRITER);
-    schedule_assert(sharer_of(&s->locals[READER])->epoch + 1 == s->pool.inside->epoch);
-    schedule_assert(sharer_of(&s->locals[WRITER])->epoch == s->pool.inside->epoch);
+    schedule_assert(keeper_of(&s->locals[READER])->epoch + 1 == s->pool.inside->epoch);
+    schedule_assert(keeper_of(&s->locals[WRITER])->epoch == s->pool.inside->epoch);
 }
 
 /* The writer is an epoch behind, and the others are offline. */
@@ -132,7 +132,7 @@ static void one_is_about_to_come_home(state *s) {
         for (unsigned i = 0; i < threads; i++) quiesce(s, i);
     kolk_shared_offline(&s->locals[WRITER]);
     kolk_shared_online(&s->locals[WRITER]); /* enters an epoch without checking whether it has ended */
-    for (unsigned i = 0; i < threads; i++) schedule_assert(sharer_of(&s->locals[i])->epoch == epoch + 2);
+    for (unsigned i = 0; i < threads; i++) schedule_assert(keeper_of(&s->locals[i])->epoch == epoch + 2);
 }
 
 /* All threads are offline except the third, which can end epochs alone. An object was retired in this epoch. */

@@ -2,8 +2,9 @@
 /* Random operations on shared pools of every shape, compared with model.h. Reads KOLK_TEST_SEED and KOLK_TEST_OPS (the
  * total number of operations) from the environment.
  * promise: "max_capacity objects can be alive at any time", "Is this the start ... pointer is allowed", "Returns the
- * local's free slots to the depot, and ... before the thread sleeps for long", "a new object ... except in debug mode", "Returns an object, or NULL: see Capacity above", "Frees an object
- * of the pool ... NULL does nothing", "Allocates up ... local's cache", "Frees n objects ... not changed", "exact while no thread allocates or frees" */
+ * local's free slots to the depot, and ... before the thread sleeps for long", "a new object ... except in debug mode",
+ * "Returns an object, or NULL: see Capacity above", "Frees an object of the pool ... NULL does nothing", "Allocates up
+ * ... local's cache", "Frees n objects ... not changed", "exact while no thread allocates or frees" */
 #include "../help/test.h"
 
 #include "model.h"

@@ -1,5 +1,5 @@
-/* kolk_shared_is_valid finds each broken invariant of src/shared/shared.c: the test simulates a stray write to one field of
- * a valid pool, and undoes it. */
+/* kolk_shared_is_valid finds each broken invariant of src/shared/shared.c: the test simulates a stray write to one
+ * field of a valid pool, and undoes it. */
 #include "../help/test.h"
 
 #include "shared_test.h"

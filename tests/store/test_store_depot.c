@@ -4,8 +4,7 @@
  * environment or register an exit handler. */
 #include "../queue/queue_test.h"
 
-#include "store/magazine.h"
-#include "store/keeper.h"
+#include "store/depot.h"
 
 enum { DEPOTS = 2, SLOTS = 300, CACHE = 8, KEEPERS = 200, NONE = -1 };
 
@@ -72,20 +71,27 @@ static kolk_depot_ depots[DEPOTS];
 static uint64_t sheets[DEPOTS][SLOTS / 64 + 1][KOLK_SHEET_];
 static uint32_t alive[DEPOTS][SLOTS]; /* whether a keeper has taken the slot */
 
-static kolk_keeper_ *make_one(void *context, uint32_t n) {
-    const uint32_t *limit = (const uint32_t *)context;
-    if (n >= *limit) return NULL;
+static kolk_keeper_ *make_one(uint32_t n) {
     for (unsigned d = 0; d < DEPOTS; d++) {
         all[n].of[d].magazine.depot = &depots[d];
         all[n].of[d].magazine.cache = depots[d].cache;
         kolk_magazine_begin_entries_(&all[n].of[d].magazine);
         kolk_keeper_add_(&all[n].base, &all[n].of[d].magazine);
     }
+    kolk_keepers_list_(&keepers, &all[n].base);
     return &all[n].base;
 }
 
+/* Takes a keeper that no thread has, or a new one if there are fewer than `limit`. */
 static keeper *join_up_to(uint32_t limit) {
-    return (keeper *)(void *)kolk_keepers_take_(&keepers, make_one, &limit);
+    uint32_t n = 0;
+    kolk_lock_word_(&keepers.lock);
+    kolk_keeper_ *found = kolk_keepers_first_(&keepers);
+    for (; found && found->taken; found = found->next) n++;
+    if (!found && n < limit) found = make_one(n);
+    if (found) kolk_keeper_take_(found);
+    kolk_unlock_word_(&keepers.lock);
+    return (keeper *)(void *)found;
 }
 
 static void begin_depots(uint32_t cache, uint32_t usable) {
@@ -102,6 +108,12 @@ static void begin_depots(uint32_t cache, uint32_t usable) {
     }
 }
 
+/* Looks for free slots, then for slots that were never used. */
+static uint64_t look(kolk_depot_ *depot, uint32_t *word, uint32_t most) {
+    uint64_t bits = kolk_depot_search_(depot, word, most);
+    return bits ? bits : kolk_depot_take_fresh_(depot, word, most);
+}
+
 /* Takes a slot; returns NONE if there is none. */
 static int take(keeper *me, unsigned d) {
     kolk_magazine_ *magazine = &me->of[d].magazine;
@@ -110,8 +122,7 @@ static int take(keeper *me, unsigned d) {
     kolk_magazine_go_back_(magazine);
     do {
         returns = kolk_load_(&depots[d].returns, KOLK_ACQUIRE_);
-        bits = kolk_depot_look_(&depots[d], &magazine->next_word,
-                                kolk_depot_is_uncached_(&depots[d]) ? 1 : KOLK_WHOLE_WORD_);
+        bits = look(&depots[d], &magazine->next_word, kolk_depot_is_uncached_(&depots[d]) ? 1 : KOLK_WHOLE_WORD_);
     } while (!bits && kolk_load_(&depots[d].returns, KOLK_SEQ_CST_) != returns);
     if (bits & (bits - 1)) kolk_magazine_fill_(magazine, bits & (bits - 1));
     kolk_magazine_set_bound_(magazine);
@@ -135,7 +146,9 @@ static void leave_depots(keeper *me) {
         kolk_magazine_ *magazine = &me->of[d].magazine;
         kolk_magazine_put_oldest_(magazine, kolk_magazine_count_(magazine));
     }
-    kolk_keepers_give_(&keepers, &me->base);
+    kolk_lock_word_(&keepers.lock);
+    kolk_keeper_release_(&me->base);
+    kolk_unlock_word_(&keepers.lock);
 }
 
 /* ---- Tests ------------------------------------------------------------------------------------------------------- */
