@@ -20,63 +20,6 @@ static bool has_heaps; /* they reserve gigabytes, which emulators of machines re
 
 /* ---- What counts ------------------------------------------------------------------------------------------------- */
 
-/* promise: "What counts ... you provide"; pool.h "the bytes of its slots count towards it" */
-static void test_a_pool(void **state) {
-    kolk_budget budget = {.limit = 100 * sizeof(thing)};
-    pools pool;
-    assert_int_equal(
-        pools_init(&pool, &(kolk_pool_desc){.capacity = 10, .max_capacity = 1000, .budget = &budget, .debug = ""}), 0);
-    uint64_t stride = pool.pool.stride;
-    assert_int_equal(stride, 64);
-    assert_int_equal(kolk_budget_used(&budget), 10 * stride);
-    assert_int_equal(pools_reserve(&pool, 90), KOLK_OK);
-    assert_int_equal(kolk_budget_used(&budget), 90 * stride);
-    assert_int_equal(pools_reserve(&pool, 101), KOLK_OVER_BUDGET);
-    assert_int_equal(kolk_budget_used(&budget), 90 * stride);
-    for (int i = 0; i < 100; i++) assert_non_null(pools_alloc(&pool));
-    assert_null(pools_alloc(&pool));
-    assert_int_equal(kolk_budget_used(&budget), 100 * stride);
-    assert_true(kolk_pool_is_valid(&pool.pool));
-    pools_clear(&pool);
-    assert_int_equal(kolk_budget_used(&budget), 100 * stride);
-    pools_deinit(&pool);
-    assert_int_equal(kolk_budget_used(&budget), 0);
-}
-
-/* promise: "What counts ... you provide"; slotmap.h "the bytes of its slots count towards it" */
-static void test_a_slot_map(void **state) {
-    kolk_budget budget = {.limit = 100 * sizeof(thing)};
-    maps map;
-    kolk_slotmap_desc desc = {.capacity = 10, .max_capacity = 1000, .budget = &budget};
-    assert_int_equal(maps_init(&map, &desc), 0);
-    assert_int_equal(kolk_budget_used(&budget), 10 * sizeof(thing));
-    assert_int_equal(maps_reserve(&map, 101), KOLK_OVER_BUDGET);
-    assert_int_equal(kolk_budget_used(&budget), 10 * sizeof(thing));
-    for (int i = 0; i < 100; i++) assert_non_null(maps_add(&map, NULL));
-    assert_null(maps_add(&map, NULL));
-    assert_int_equal(kolk_budget_used(&budget), 100 * sizeof(thing));
-    assert_true(kolk_slotmap_is_valid(&map.map));
-    maps_deinit(&map);
-    assert_int_equal(kolk_budget_used(&budget), 0);
-}
-
-/* promise: "What counts ... you provide"; shared.h "the bytes of its slots count towards it" */
-static void test_a_shared_pool(void **state) {
-    kolk_budget budget = {.limit = 100 * sizeof(thing)};
-    shareds pool;
-    shareds_local local;
-    kolk_shared_desc desc = {.capacity = 10, .max_capacity = 1000, .cache = KOLK_NO_CACHE, .budget = &budget};
-    assert_int_equal(shareds_init(&pool, &desc), 0);
-    assert_int_equal(kolk_budget_used(&budget), 10 * sizeof(thing));
-    assert_int_equal(shareds_local_init(&local, &pool), 0);
-    for (int i = 0; i < 100; i++) assert_non_null(shareds_alloc(&local));
-    assert_null(shareds_alloc(&local));
-    assert_int_equal(kolk_budget_used(&budget), 100 * sizeof(thing));
-    shareds_local_deinit(&local);
-    shareds_deinit(&pool);
-    assert_int_equal(kolk_budget_used(&budget), 0);
-}
-
 /* promise: "bytes; 0: no limit, the budget only counts"; heap.h "The bytes of its blocks ... towards that one's" */
 static void test_a_heap(void **state) {
     if (!has_heaps) skip();
@@ -690,9 +633,6 @@ int main(void) {
     has_heaps = sizeof(void *) == 8 && !emulator();
     begin_random_work(1000);
     const struct CMUnitTest tests[] = {
-        DEBUG_TEST(test_a_pool),
-        DEBUG_TEST(test_a_slot_map),
-        DEBUG_TEST(test_a_shared_pool),
         DEBUG_TEST(test_a_heap),
         DEBUG_TEST(test_memory_of_the_caller),
         DEBUG_TEST(test_trim_of_a_pool),

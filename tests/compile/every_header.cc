@@ -39,7 +39,6 @@ struct particle {
 KOLK_POOL_DEFINE(particles, particle)
 KOLK_BYTEMAP_TYPE(peds, bullet)
 KOLK_QUEUE_TYPE(shots, bullet)
-KOLK_QUEUE_TYPE(pointers, bullet *)
 KOLK_SHARED_TYPE(tracers, bullet)
 KOLK_RESOURCE_TYPE(guns, bullet)
 
@@ -179,31 +178,6 @@ int slotmap() {
     return 0;
 }
 
-int slotmap_that_grows() {
-    kolk_slotmap_desc desc = kolk_slotmap_desc();
-    desc.name = "packed";
-    desc.max_capacity = 100000;
-    packed all;
-    REQUIRE(packed_init(&all, &desc) == KOLK_OK);
-    REQUIRE(packed_reserve(&all, 10) == KOLK_OK && packed_reserve(&all, 100001) == KOLK_ABOVE_MAX);
-    for (int i = 0; i < 100000; i++) packed_add(&all, nullptr)->x = static_cast<float>(i);
-    bullet *last = packed_objects(&all) + 99999;
-    packed_handle handle = packed_handle_of(&all, last);
-    REQUIRE(last->x == 99999 && packed_remove(&all, packed_handle_of(&all, packed_objects(&all))));
-    REQUIRE(packed_get(&all, handle) == packed_objects(&all));
-    failures_seen = 0;
-    kolk_set_failure_handler(count_failure, const_cast<char *>("packed"));
-    REQUIRE(kolk_handle_is_null(packed_handle_of(&all, last).untyped) && failures_seen == 1);
-    kolk_set_failure_handler(nullptr, nullptr);
-    packed_clear(&all);
-    packed_trim(&all);
-    kolk_stats stats;
-    packed_stats(&all, &stats);
-    REQUIRE(stats.count == 0 && stats.peak == 100000 && stats.object_size == sizeof(bullet));
-    packed_deinit(&all);
-    return 0;
-}
-
 int untyped_slotmap() {
     static KOLK_SLOTMAP_STORAGE(double, 2) memory;
     kolk_slotmap_desc desc = kolk_slotmap_desc();
@@ -246,19 +220,6 @@ int queue() {
     shots_deinit(&all);
     desc.item_size = sizeof(bullet) + 1;
     REQUIRE(shots_init(&all, &desc) == KOLK_TYPE_MISMATCH);
-    return 0;
-}
-
-int queue_of_pointers() {
-    kolk_queue_desc desc = kolk_queue_desc();
-    desc.capacity = 1;
-    pointers all;
-    REQUIRE(pointers_init(&all, &desc) == KOLK_OK);
-    bullet one = {1, 2, nullptr}, *it = &one;
-    REQUIRE(pointers_push(&all, &it, KOLK_NOW) == KOLK_OK);
-    it = nullptr;
-    REQUIRE(pointers_pop(&all, &it, KOLK_NOW) == KOLK_OK && it == &one);
-    pointers_deinit(&all);
     return 0;
 }
 
@@ -354,19 +315,8 @@ int exception_of_a_hook() {
 } // namespace
 
 int main() {
-    int (*const parts[])() = {base,
-                              untyped,
-                              typed,
-                              members_and_hidden,
-                              bytemap,
-                              slotmap,
-                              slotmap_that_grows,
-                              untyped_slotmap,
-                              queue,
-                              queue_of_pointers,
-                              shared,
-                              exceptions,
-                              exception_of_a_hook};
+    int (*const parts[])() = {base,  untyped, typed,      members_and_hidden, bytemap, slotmap, untyped_slotmap,
+                              queue, shared,  exceptions, exception_of_a_hook};
     for (int (*part)() : parts)
         if (int line = part()) return line;
     return 0;

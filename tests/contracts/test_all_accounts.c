@@ -146,6 +146,26 @@ static void test_random_operations(void **state) {
     }
 }
 
+/* A capacity beyond the limit is refused, whether it is asked for at once or by takes.
+ * promise: budget.h "What counts ... you provide"; pool.h "the bytes of its slots count towards it"; slotmap.h "the
+ * bytes of its slots count towards it"; shared.h "the bytes of its slots count towards it" */
+static void test_limit(void **state) {
+    begin_accounts(UINT64_MAX / 2);
+    uint64_t stride = stats_of_it().stride;
+    budget.limit = 100 * stride;
+    if (it->kind->reserve) {
+        assert_int_equal(it->kind->reserve(it, 90), KOLK_OK);
+        assert_int_equal(it->kind->reserve(it, 101), KOLK_OVER_BUDGET);
+        assert_int_equal(kolk_budget_used(&budget), 90 * stride);
+    }
+    take_some(MOST);
+    assert_int_equal(taken, 100);
+    assert_int_equal(kolk_budget_used(&budget), 100 * stride);
+    give_all();
+    end_it();
+    assert_int_equal(kolk_budget_used(&budget), 0);
+}
+
 /* Shared pools have no trim, and FIFO uses every slot in its turn. */
 static bool gives_bytes_back(void) {
     return it->kind->trim && it->kind->reuse != KOLK_REUSE_FIFO;
@@ -182,6 +202,7 @@ static int begin_group(void **state) {
 int main(void) {
     static const contract contracts[] = {
         CONTRACT(test_random_operations, COUNTS | TAKES, IN(PLAIN)),
+        CONTRACT(test_limit, COUNTS | TAKES | DEBUGS, IN(PLAIN)),
         CONTRACT(test_what_trim_gives_back, COUNTS | TAKES, IN(PLAIN)),
     };
     return run_contracts(contracts, LENGTH_OF(contracts), begin_group, plain_environment);

@@ -12,9 +12,13 @@
 #include "base/atomics.h"
 #include "shared/shared_inside.h"
 
-static void take_a_nap(void) {
-    usleep(1000);
-}
+/* A call for a thread. */
+#define CALL(name, call)                                                                                               \
+    static void name(void) {                                                                                           \
+        call;                                                                                                          \
+    }
+
+CALL(take_a_nap, usleep(1000))
 
 /* ---- A thread that is being cancelled ---------------------------------------------------------------------------- */
 
@@ -66,9 +70,7 @@ static void init_pool(void) {
     pool_status = kolk_pool_init(&pool, &desc);
 }
 
-static void deinit_pool(void) {
-    kolk_pool_deinit(&pool);
-}
+CALL(deinit_pool, kolk_pool_deinit(&pool))
 
 /* promise: base.h "No function ... may be cancelled" */
 static void test_first_init_reads_sizes(void **state) {
@@ -131,9 +133,7 @@ static void test_exit_writes_statistics(void **state) {
 
 static char site_text[300];
 
-static void ask_for_site(void) {
-    kolk_site_text((const char *)(uintptr_t)ask_for_site + 1, true, site_text, sizeof site_text);
-}
+CALL(ask_for_site, kolk_site_text((const char *)(uintptr_t)ask_for_site + 1, true, site_text, sizeof site_text))
 
 static void test_sites(void **state) {
     int first = open("/dev/null", O_RDONLY), next;
@@ -172,13 +172,8 @@ static void push(void) {
     status = kolk_queue_push(&queue, &item, deadline);
 }
 
-static void pop(void) {
-    status = kolk_queue_pop(&queue, &item, deadline);
-}
-
-static void deinit_queue(void) {
-    kolk_queue_deinit(&queue);
-}
+CALL(pop, status = kolk_queue_pop(&queue, &item, deadline))
+CALL(deinit_queue, kolk_queue_deinit(&queue))
 
 static void make_queue(void) {
     kolk_queue_desc desc = {.item_size = sizeof item, .capacity = 1};
@@ -259,9 +254,7 @@ static void push_two(void) {
     assert_int_equal(kolk_queue_push(&queue, &two, KOLK_NOW), KOLK_OK);
 }
 
-static void shut_down(void) {
-    kolk_queue_shutdown(&queue);
-}
+CALL(shut_down, kolk_queue_shutdown(&queue))
 
 static void test_cancelled_while_it_waits(void **state) {
     sleeper one;
@@ -283,9 +276,7 @@ static kolk_shared shared;
 static kolk_shared_local local;
 static void *object;
 
-static void init_local(void) {
-    status = kolk_shared_local_init(&local, &shared);
-}
+CALL(init_local, status = kolk_shared_local_init(&local, &shared))
 
 static void wait_for_object(void) {
     if (kolk_shared_local_init(&local, &shared) != KOLK_OK) return;
@@ -317,9 +308,7 @@ static bool somebody_waits(void) {
     return kolk_load_(&shared.inside->store.depot.waiting, KOLK_ACQUIRE_);
 }
 
-static void give_one(void) {
-    kolk_shared_free(&holder, held);
-}
+CALL(give_one, kolk_shared_free(&holder, held))
 
 /* promise: shared.h "ends a wait; pthread_cancel does not"; base.h "No function ... may be cancelled" */
 static void test_wait_for_object(void **state) {
@@ -360,27 +349,14 @@ static void borrow_resource(void) {
     status = kolk_resource_borrow(&resources, &(kolk_borrow_desc){.deadline = deadline}, &borrow);
 }
 
-static void give_resource_back(void) {
-    kolk_resource_give_back(&resources, &borrow);
-}
-
-static void close_resources(void) {
-    kolk_resource_close(&resources, KOLK_NOW);
-}
-
-static void close_and_wait(void) {
-    status = kolk_resource_close(&resources, KOLK_FOREVER);
-}
-
-static void deinit_resources(void) {
-    kolk_resource_deinit(&resources);
-}
+CALL(give_resource_back, kolk_resource_give_back(&resources, &borrow))
+CALL(close_resources, kolk_resource_close(&resources, KOLK_NOW))
+CALL(close_and_wait, status = kolk_resource_close(&resources, KOLK_FOREVER))
+CALL(deinit_resources, kolk_resource_deinit(&resources))
 
 static kolk_borrowed lent;
 
-static void give_back_what_is_lent(void) {
-    kolk_resource_give_back(&resources, &lent);
-}
+CALL(give_back_what_is_lent, kolk_resource_give_back(&resources, &lent))
 
 static bool somebody_borrows(void) {
     kolk_resource_pool_stats stats;

@@ -90,34 +90,6 @@ static void test_the_all_zero_map(void **state) {
 
 /* ---- Order and handles ------------------------------------------------------------------------------------------- */
 
-/* promise: "a removal moves the last object into the hole ... every move" */
-static void test_the_last_moves_into_the_hole(void **state) {
-    kolk_slotmap map;
-    make_map(&map, &(kolk_slotmap_desc){.name = "m", .object_size = 24, .capacity = 4});
-    kolk_handle a = add_letter(&map, 'a'), b = add_letter(&map, 'b'), c = add_letter(&map, 'c'), copy = c;
-    kolk_handle d = add_letter(&map, 'd'), e;
-    assert_null(kolk_slotmap_add(&map, &e));
-    assert_true(kolk_handle_is_null(e));
-    assert_int_equal(kolk_slotmap_slot(&map, c), 2);
-    assert_true(kolk_slotmap_remove(&map, a));
-    assert_string_equal(letters(&map), "dbc");
-    assert_false(kolk_slotmap_remove(&map, a)); /* already removed */
-    assert_true(kolk_slotmap_remove(&map, b));
-    assert_string_equal(letters(&map), "dc");
-    assert_int_equal(letter_of(&map, copy), 'c');
-    assert_int_equal(kolk_slotmap_slot(&map, copy), 2); /* kept as long as the object lives */
-    assert_true(kolk_slotmap_remove(&map, c));          /* the last object: nothing moves */
-    assert_string_equal(letters(&map), "d");
-    assert_int_equal(letter_of(&map, copy), '-');
-    add_letter(&map, 'e');
-    assert_string_equal(letters(&map), "de");
-    assert_int_equal(letter_of(&map, a), '-');
-    kolk_slotmap_clear(&map);
-    assert_int_equal(letter_of(&map, d), '-');
-    assert_int_equal(kolk_slotmap_count(&map), 0);
-    end_map(&map);
-}
-
 /* Handles of another map or pool, a forged handle of the next life, and the null handle.
  * promise: "Returns the object, or NULL ... become valid again", "Returns the slot ... below max_capacity" */
 static void test_handles_that_find_nothing(void **state) {
@@ -637,7 +609,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_each_broken_rule_has_its_status),
         TEST(test_the_all_zero_map),
-        TEST(test_the_last_moves_into_the_hole),
         TEST(test_handles_that_find_nothing),
         TEST(test_removal_on_the_way),
         TEST(test_on_move),

@@ -147,39 +147,6 @@ static void test_by_the_typed_skin(void **state) {
     ships_deinit(&fleet);
 }
 
-/* Handles that are stale at the snapshot stay stale, in the same map and in a fresh one. */
-static void test_stale_handles_stay_stale(void **state) {
-    enum { LIVES = 12 };
-    kolk_slotmap map, fresh;
-    kolk_slotmap_desc desc = {.name = "stale", .object_size = 8, .capacity = 4};
-    kolk_handle stale[LIVES], valid[2];
-    make_map(&map, &desc);
-    make_map(&fresh, &desc);
-    for (unsigned n = 0; n < LIVES; n++) {
-        kolk_handle other = add_letter(&map, 'o');
-        stale[n] = add_letter(&map, 's');
-        kolk_slotmap_remove(&map, stale[n]);
-        kolk_slotmap_remove(&map, other);
-    }
-    valid[0] = add_letter(&map, 'a');
-    valid[1] = add_letter(&map, 'b');
-    kolk_slotmap_remove(&map, valid[0]);
-    block taken = take_map_snapshot(&map);
-    kolk_slotmap_clear(&map);
-    for (kolk_slotmap *at = &map;; at = &fresh) {
-        assert_int_equal(restore(at, taken), KOLK_OK);
-        for (unsigned n = 0; n < LIVES; n++) assert_int_equal(letter_of(at, stale[n]), '-');
-        assert_int_equal(letter_of(at, valid[0]), '-');
-        assert_int_equal(letter_of(at, valid[1]), 'b');
-        while (kolk_slotmap_add(at, NULL)) {} /* not even once all slots are in use */
-        for (unsigned n = 0; n < LIVES; n++) assert_null(kolk_slotmap_get(at, stale[n]));
-        if (at == &fresh) break;
-    }
-    free(taken.bytes);
-    end_map(&map);
-    end_map(&fresh);
-}
-
 /* Maps without objects, and without slots. promise: "The block consists of 56 bytes, 8 for each" */
 static void test_maps_without_objects(void **state) {
     kolk_slotmap map, empty = {0};
@@ -918,7 +885,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_the_published_blocks),
         TEST(test_by_the_typed_skin),
-        TEST(test_stale_handles_stay_stale),
         TEST(test_maps_without_objects),
         TEST(test_other_capacities),
         TEST(test_no_memory),
