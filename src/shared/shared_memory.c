@@ -30,7 +30,7 @@ _Static_assert(sizeof(kolk_shared_keeper_) <= THREAD_BYTES, "a magazine is behin
 static uint32_t cache_of(const kolk_shared_desc *desc, uint32_t other_threads) {
     uint32_t share = other_threads ? desc->max_capacity / 4 / other_threads : DEFAULT_CACHE;
     if (desc->cache) return desc->cache == KOLK_NO_CACHE ? 0 : desc->cache;
-    if (desc->setup || desc->teardown || share < LEAST_CACHE) return 0;
+    if (desc->life.setup || desc->life.teardown || share < LEAST_CACHE) return 0;
     return share < DEFAULT_CACHE ? share : DEFAULT_CACHE;
 }
 
@@ -116,8 +116,8 @@ static kolk_shared_inside_ *make_shared(const kolk_shared_desc *desc, const kolk
         .cache = desc->cache,
         .budget = desc->budget,
         .has_handles = desc->generations != KOLK_GENERATIONS_NONE,
-        .slow_free = desc->exact || desc->reset,
-        .persistent = desc->keep || parts,
+        .slow_free = desc->exact || desc->life.reset,
+        .persistent = desc->life.keep || parts,
         .n_sets = parts ? SETS : RAW,
         .n_free_sets = parts ? READY : RAW,
         .owners_size = size_of_inside() + desc->max_threads * record_size,

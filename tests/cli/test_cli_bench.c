@@ -12,7 +12,6 @@
 /* ---- The allocators ---------------------------------------------------------------------------------------------- */
 
 static void test_subjects(void **state) {
-    (void)state;
     enum { ALIVE = 300 };
     unsigned there = 0;
     for (size_t n = 0; n < subject_count; n++) {
@@ -41,7 +40,6 @@ static uint32_t peak_of(const kolk_pool *pool) {
 
 /* What a pool is asked for: the loops leave as many objects alive as they found. */
 static void test_loops_keep_the_number(void **state) {
-    (void)state;
     const struct subject *subject = subjects;
     struct stand stand;
     while (strcmp(subject->who, "kolk untyped") != 0) subject++;
@@ -89,7 +87,6 @@ static void count_3(void *sums, uint64_t times) {
 static loop_function *const count[ALIGNMENTS] = {count_0, count_1, count_2, count_3};
 
 static void test_trials(void **state) {
-    (void)state;
     uint64_t sums[2][ALIGNMENTS] = {{0}}, random = 1;
     double samples[PASSES_MOST];
     json_t *results = results_new();
@@ -114,7 +111,6 @@ static void test_trials(void **state) {
 /* ---- Files ------------------------------------------------------------------------------------------------------- */
 
 static void test_files(void **state) {
-    (void)state;
     double samples[PASSES_MOST];
     json_t *results = results_new(), *more = results_new();
     results_add(results, "calls", "1 \"quoted\"", "kolk", 3.25);

@@ -169,7 +169,6 @@ static struct outcome other_runs(enum rule rule, bool grows) {
 }
 
 static void test_other_runs(void **state) {
-    (void)state;
     struct outcome outcome = other_runs(RULE_ADVICE, true);
     assert_int_equal(outcome.failures, 0);
     assert_true(outcome.touched == outcome.peak); /* no page of a slot that the run did not need at its peak */
@@ -178,7 +177,6 @@ static void test_other_runs(void **state) {
 
 /* These runs are so much alike that not even a pool that cannot grow is full. */
 static void test_fixed_pools(void **state) {
-    (void)state;
     assert_int_equal(other_runs(RULE_ADVICE, false).failures, 0);
 }
 
@@ -197,7 +195,6 @@ static unsigned random_peak(uint64_t seed) {
 
 /* A tenth more is too little for a small pool that cannot grow: hence the roots. */
 static void test_small_fixed_pools(void **state) {
-    (void)state;
     unsigned too_small = 0;
     for (uint64_t seed = 1; seed <= 1000; seed++) {
         unsigned seen = random_peak(2 * seed), unseen = random_peak(2 * seed + 1), tenth = seen + (seen + 9) / 10;
@@ -211,7 +208,6 @@ static void test_small_fixed_pools(void **state) {
 /* The peak alone is too little, and a quarter more is more than 1.15 times what is needed: this shows that the bounds
  * above are not met by just any rule. */
 static void test_naive_rules(void **state) {
-    (void)state;
     assert_true(other_runs(RULE_PEAK, false).failures > 0);
     struct outcome outcome = other_runs(RULE_QUARTER, true);
     assert_int_equal(outcome.failures, 0);
@@ -229,7 +225,6 @@ static void load_half(struct advisor *seen, struct advisor *unseen, const char *
 }
 
 static void test_half_of_a_recording(void **state) {
-    (void)state;
     struct advisor seen, unseen;
     struct outcome outcome = {0};
     load_half(&seen, &unseen, NULL);

@@ -46,7 +46,6 @@ static const struct course_pool *pool_named(const char *name, unsigned nth) {
 }
 
 static void test_a_short_log(void **state) {
-    (void)state;
     begin_log();
     for (unsigned n = 0; n < 3; n++) {
         fprintf(out, "{\"time\": %u.500, \"pools\": [", 1700000000 + n);
@@ -77,7 +76,6 @@ static void test_a_short_log(void **state) {
 
 /* Each point has the most, and the least, of its lines; no line is lost. */
 static void test_long_logs(void **state) {
-    (void)state;
     static const unsigned counts[] = {1, 499, 500, 501, 999, 1000, 1001, 1002, 2000, 2003, 5000};
     for (size_t c = 0; c < LENGTH_OF(counts); c++) {
         unsigned count = counts[c];
@@ -112,7 +110,6 @@ static void test_long_logs(void **state) {
 
 /* A leak below bursts creeps, also if the log is shortened; bursts alone do not. */
 static void test_what_creeps(void **state) {
-    (void)state;
     static const unsigned counts[] = {24, 300, 3000};
     for (size_t c = 0; c < LENGTH_OF(counts); c++) {
         uint64_t random = 1;
@@ -134,7 +131,6 @@ static void test_what_creeps(void **state) {
 }
 
 static void test_broken_lines(void **state) {
-    (void)state;
     begin_log();
     fputs("{\"time\": 1, \"pools\": []}\n{\"time\": 2, \"pools\": [{\"na\nsomething else\n\n{\"time\": 3, \"pools\": "
           "[]}\n",

@@ -36,13 +36,11 @@ static struct outcome cast(uint32_t count, uint64_t seed) {
 }
 
 static void test_peak_is_what_was_asked_for(void **state) {
-    (void)state;
     assert_int_equal(cast(20000, 1).stats.peak, 20000);
     assert_int_equal(cast(1, 1).stats.peak, 1);
 }
 
 static void test_seed_decides(void **state) {
-    (void)state;
     uint64_t checksum = cast(500, 1).checksum;
     assert_int_equal(cast(500, 1).checksum, checksum);
     assert_int_not_equal(cast(500, 2).checksum, checksum);
@@ -50,7 +48,6 @@ static void test_seed_decides(void **state) {
 
 static void test_checksum_mixes_all(void **state) {
     struct sparkle a = {.frames_left = 3, .x = 0.5, .y = -0.25}, b = {.frames_left = 3, .x = -0.25, .y = 0.5}, c = a;
-    (void)state;
     assert_int_not_equal(sparkle_checksum(&a), sparkle_checksum(&b));
     c.frames_left = 2;
     assert_int_not_equal(sparkle_checksum(&a), sparkle_checksum(&c));
@@ -92,14 +89,12 @@ static void test_what_is_told(void **state) {
         "\nthe chapter's pool ",
         "\nmalloc ",
     };
-    (void)state;
     demo("1000", NULL);
     for (size_t n = 0; n < LENGTH_OF(lines); n++) assert_printed(lines[n]);
 }
 
 /* One sparkle, in a pool of one slot: it is drawn in one place of the sky, and its slot everywhere below. */
 static void test_pictures(void **state) {
-    (void)state;
     demo("1", NULL);
     assert_printed("\nalive 1  peak 1  capacity 1  failed ");
     const char *picture = strstr(printed, "\nalive 1  ");
@@ -114,7 +109,6 @@ static void test_pictures(void **state) {
 }
 
 static void test_json(void **state) {
-    (void)state;
     demo("100", "--json");
     assert_memory_equal(printed, "{", 1);
     assert_printed("\"malloc\": ");

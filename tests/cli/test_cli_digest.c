@@ -136,7 +136,6 @@ static void check_digest(void) {
 }
 
 static void test_random_recordings(void **state) {
-    (void)state;
     uint64_t random = 1;
     static const size_t counts[] = {1, 2, 399, 400, 401, 799, 1000, OPS};
     for (size_t n = 0; n < 3 * LENGTH_OF(counts); n++) {
@@ -147,7 +146,6 @@ static void test_random_recordings(void **state) {
 
 /* Sizes 0, 1, 2, 3, 4 and 2^40; lives of 1 and 6 operations. */
 static void test_classes(void **state) {
-    (void)state;
     static const uint64_t sizes[] = {0, 1, 2, 3, 4, UINT64_C(1) << 40};
     uint64_t random = 1;
     struct digest digest;

@@ -21,7 +21,6 @@ static top_trend trend_with(double per_second, unsigned bursts) {
 }
 
 static void test_straight_lines(void **state) {
-    (void)state;
     for (int slope = -2; slope <= 2; slope++) {
         for (unsigned n = 0; n < LOOKS; n++) points[n] = (top_point){0.5 * n, 1000 + slope * 0.5 * n};
         top_trend trend = top_trend_of(points, LOOKS);
@@ -31,7 +30,6 @@ static void test_straight_lines(void **state) {
 }
 
 static void test_too_few_points(void **state) {
-    (void)state;
     for (unsigned n = 0; n < LOOKS; n++) points[n] = (top_point){n < 8 ? n : 100 + n, n};
     assert_true(top_trend_of(points, 0).confidence == 0);
     assert_true(top_trend_of(points, 1).confidence == 0);
@@ -50,7 +48,6 @@ static unsigned alarms(double per_second, unsigned bursts, unsigned runs) {
 
 /* The bounds are far from what is expected: 2 of 2,000 by the test's definition, and 199 of 200 as measured. */
 static void test_alarms(void **state) {
-    (void)state;
     assert_in_range(alarms(0, 0, 2000), 0, 12);
     assert_in_range(alarms(0, 1000, 2000), 0, 12);
     assert_in_range(alarms(0.32, 1000, 200), 180, 200);

@@ -23,7 +23,6 @@ static size_t size_around(unsigned n) {
 /* promise: "up to 64 bytes has at most 15 bytes more", "16 bytes; alloc_aligned gives any power of two", "Returns a
  * block ... set to KOLK_HEAP_NULL", "Returns how many bytes ... result is then 0" */
 static void test_every_size(void **state) {
-    (void)state;
     make_heap(&heap, &(kolk_heap_desc){.name = "level"});
     for (unsigned n = 0; n < SIZES; n++) {
         size_t size = size_around(n);
@@ -42,7 +41,6 @@ static void test_every_size(void **state) {
 }
 
 static void test_too_large(void **state) {
-    (void)state;
     make_heap(&heap, &(kolk_heap_desc){.name = "level"});
     void *block = kolk_heap_alloc(&heap, 1000);
     static const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 4080, SIZE_MAX / 2, SIZE_MAX / 2 + 40, SIZE_MAX / 4 + 40};
@@ -71,7 +69,6 @@ static void test_too_large(void **state) {
 
 /* promise: "It stays where ... alignment of alloc_aligned" */
 static void test_resizing(void **state) {
-    (void)state;
     make_heap(&heap, &(kolk_heap_desc){.name = "level"});
     void *block = kolk_heap_alloc(&heap, size_around(SIZES));
     for (unsigned n = SIZES; n-- > 1;) {
@@ -91,7 +88,6 @@ static void test_resizing(void **state) {
 
 /* promise: "free, realloc ... reported to the failure handler", "Frees a block ... caller and is reported" */
 static void test_misuse(void **state) {
-    (void)state;
     kolk_heap other;
     notes taken;
     char local[100];
@@ -144,7 +140,6 @@ static void test_misuse(void **state) {
 
 /* promise: "A zero-initialised heap has no memory" */
 static void test_all_zero(void **state) {
-    (void)state;
     kolk_heap zero = {0};
     notes taken;
     int local;
@@ -171,7 +166,6 @@ static void test_all_zero(void **state) {
 
 /* promise: "Returns the next ... NULL ends it", "bug of the caller, and the result is NULL" */
 static void test_walk(void **state) {
-    (void)state;
     make_heap(&heap, &(kolk_heap_desc){.name = "level"});
     for (unsigned i = 1; i < SIZES; i++) assert_non_null(kolk_heap_alloc(&heap, size_around(i)));
     notes taken;
@@ -188,7 +182,6 @@ static void test_walk(void **state) {
 /* promise: "NULL: the heap's name, a slash, and the size", "they are the sums ... (which counts to 65,535) and the
  * class's", "n == n_classes ... all have the heap's name" */
 static void test_class_stats(void **state) {
-    (void)state;
     kolk_heap_class_stats of;
     make_heap(&heap, &(kolk_heap_desc){.name = "level"});
     assert_false(kolk_heap_stats_of_class(&heap, 3, &of));
@@ -210,7 +203,6 @@ static void test_class_stats(void **state) {
 }
 
 static void test_class_names(void **state) {
-    (void)state;
     static const char *const names[][2] = {
         {"level", "level/262144"},
         {"a name of twenty ...", "a name of twenty .../262144"},
@@ -230,7 +222,6 @@ static void test_class_names(void **state) {
 
 /* promise: "it takes a block ... it returns NULL", "at most 2^30; rounded up to a multiple of 16" */
 static void test_trays(void **state) {
-    (void)state;
     static const kolk_heap_class trays[] = {
         {.name = "pocket stuff", .size = 20, .capacity = 4, .when_full = KOLK_HEAP_NULL},
         {.name = "bags", .size = 500, .capacity = 2},
@@ -254,7 +245,6 @@ static void test_trays(void **state) {
 
 /* promise: "in ascending ... class gets its own pages", "If the status ... takes no system call" */
 static void test_bad_descriptors(void **state) {
-    (void)state;
     static const kolk_heap_class unsorted[] = {{.size = 100}, {.size = 30}}, same[] = {{.size = 17}, {.size = 32}};
     static const kolk_heap_class nothing[] = {{.size = 0}}, huge[] = {{.size = (size_t)2 << 30}};
     static const kolk_heap_class below[] = {{.size = 16, .capacity = 5, .max_capacity = 4}};
@@ -281,7 +271,6 @@ static void test_bad_descriptors(void **state) {
 }
 
 static void test_trim(void **state) {
-    (void)state;
     enum { BLOCKS = 10000 };
     static unsigned char *blocks[BLOCKS];
     for (unsigned every = 1; every <= BLOCKS; every *= 100) { /* every n-th block stays alive */
@@ -323,7 +312,6 @@ static void let_a_second_pass(void) {
 }
 
 static void test_decay(void **state) {
-    (void)state;
     enum { BLOCKS = 10000, SIZE = 320 };
     static unsigned char *blocks[BLOCKS];
     make_heap(&heap, &(kolk_heap_desc){.name = "level"});
@@ -351,7 +339,6 @@ static void test_decay(void **state) {
 /* ---- Debug settings ---------------------------------------------------------------------------------------------- */
 
 static void test_debug_settings(void **state) {
-    (void)state;
     notes taken;
     make_heap(&heap, &(kolk_heap_desc){.name = "level", .debug = "fill,guard,quarantine=4,sites"});
     unsigned char *block = (unsigned char *)kolk_heap_alloc(&heap, 48);
@@ -374,7 +361,6 @@ static void test_debug_settings(void **state) {
 
 /* A heap with settings has its classes from its init on. promise: "KOLK_DEBUG or KOLK_FAIL is set, has no nursery" */
 static void test_settings_leave_out_the_nursery(void **state) {
-    (void)state;
     if (sizeof(void *) < 8) skip();
     static const char *const variables[] = {NULL, NULL, "KOLK_DEBUG", "KOLK_FAIL"};
     for (size_t n = 0; n < LENGTH_OF(variables); n++) {
@@ -390,7 +376,6 @@ static void test_settings_leave_out_the_nursery(void **state) {
 
 /* KOLK_DEBUG may name a class. promise: "KOLK_DEBUG may name a class" */
 static void test_settings_of_a_class(void **state) {
-    (void)state;
     if (sizeof(void *) < 8) skip();
     setenv("KOLK_DEBUG", "fill:level/64", 1);
     make_heap(&heap, &(kolk_heap_desc){.name = "level"});

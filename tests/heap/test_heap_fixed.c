@@ -56,7 +56,6 @@ static void refuse_class(kolk_heap_class class_, kolk_status status) {
 
 /* promise: "aligned to 16; it need ... class grows", "`limit`, `budget` ... returns 0" */
 static void test_bad_descriptors(void **state) {
-    (void)state;
     kolk_heap_desc desc = desc_of_trays();
     assert_int_equal(kolk_heap_memory_size(&desc), sizeof memory);
     assert_int_equal(kolk_heap_memory_size(NULL), 0);
@@ -96,7 +95,6 @@ static void test_bad_descriptors(void **state) {
  * promise: "A fixed heap ... builds and on 32-bit machines", "outside the blocks; a record for each tray", "the sum of
  * the macros ... not checked" */
 static void test_sizes_of_memory(void **state) {
-    (void)state;
     static const uint32_t capacities[] = {1, 63, 64, 65, 4096, 4097, 262144, 262145};
     for (unsigned n = 0; n < LENGTH_OF(capacities); n++)
         for (size_t size = 1; size < 200; size += 21) {
@@ -129,7 +127,6 @@ static void test_sizes_of_memory(void **state) {
 /* ---- Blocks ------------------------------------------------------------------------------------------------------ */
 
 static void test_lowest_first(void **state) {
-    (void)state;
     init_bay(desc_of_trays());
     unsigned char *blocks[100];
     for (unsigned n = 0; n < 100; n++) {
@@ -149,7 +146,6 @@ static void test_lowest_first(void **state) {
 /* NEXT: a full tray's allocs go to the next larger one. NULL: they fail.
  * promise: "it takes a block ... it returns NULL", "if the tray ... name have the heap's" */
 static void test_full_trays(void **state) {
-    (void)state;
     init_bay(desc_of_trays());
     for (unsigned n = 0; n < 100; n++) assert_int_equal(kolk_heap_usable_size(&heap, kolk_heap_alloc(&heap, 20)), 32);
     for (unsigned n = 0; n < 20; n++) assert_int_equal(kolk_heap_usable_size(&heap, kolk_heap_alloc(&heap, 20)), 160);
@@ -178,7 +174,6 @@ static void test_full_trays(void **state) {
 }
 
 static void test_resizing(void **state) {
-    (void)state;
     init_bay(desc_of_trays());
     unsigned char *block = kolk_heap_realloc(&heap, NULL, 20);
     assert_ptr_equal(kolk_heap_realloc(&heap, block, 32), block);
@@ -192,14 +187,12 @@ static void test_resizing(void **state) {
 }
 
 static bool must_not_be_called(kolk_heap *full, size_t bytes, void *context) {
-    (void)full, (void)bytes, (void)context;
     fail();
     return false;
 }
 
 /* A realloc to a smaller size stays where it is rather than fail, or take a larger block. */
 static void test_shrinking(void **state) {
-    (void)state;
     kolk_heap_desc desc = desc_of_trays();
     desc.on_full = must_not_be_called;
     init_bay(desc);
@@ -214,7 +207,6 @@ static void test_shrinking(void **state) {
 }
 
 static void test_walk_behind_no_block(void **state) {
-    (void)state;
     init_bay(desc_of_trays());
     void *block = kolk_heap_alloc(&heap, 150);
     kolk_heap_free(&heap, block);
@@ -237,7 +229,6 @@ static bool empty_a_tray(kolk_heap *full, size_t bytes, void *context) {
 }
 
 static void test_on_full(void **state) {
-    (void)state;
     void *victim;
     kolk_heap_desc desc = desc_of_trays();
     desc.on_full = empty_a_tray;
@@ -256,7 +247,6 @@ static void test_on_full(void **state) {
 /* ---- Bugs of the caller ------------------------------------------------------------------------------------------ */
 
 static void test_misuse(void **state) {
-    (void)state;
     init_bay(desc_of_trays());
     begin_notes(&taken);
     unsigned char *key = kolk_heap_alloc(&heap, 8), *other = kolk_heap_alloc(&heap, 8), elsewhere;
@@ -298,7 +288,6 @@ static void test_misuse(void **state) {
 
 /* Neither the heap nor the tray has a name. */
 static void test_misuse_without_names(void **state) {
-    (void)state;
     static const kolk_heap_class nameless[] = {{.size = 16, .capacity = 1}};
     kolk_heap_desc desc = {.classes = nameless, .n_classes = 1, .memory = memory, .memory_size = sizeof memory};
     init_bay(desc);
@@ -312,7 +301,6 @@ static void test_misuse_without_names(void **state) {
 
 /* kolk_heap_is_valid finds each kind of damage. promise: "Checks every invariant of src/heap/heap.c" */
 static void test_validity(void **state) {
-    (void)state;
     init_bay(desc_of_trays());
     kolk_heap_alloc(&heap, 8);
     kolk_heap_alloc(&heap, 8);
@@ -338,7 +326,6 @@ static void test_validity(void **state) {
 /* Under AddressSanitizer, only live blocks may be touched, and all of the memory after deinit.
  * promise: "free blocks must not be touched" */
 static void test_poison(void **state) {
-    (void)state;
 #if UNDER_ASAN
     extern int __asan_address_is_poisoned(void const volatile *);
     kolk_heap_desc desc = desc_of_trays();
@@ -362,7 +349,6 @@ static void test_poison(void **state) {
 
 /* A class's block may be freed while its memory is corrupted up to the block: records and bits lie in front of it. */
 static void test_overflow_reaches_blocks_only(void **state) {
-    (void)state;
     init_bay(desc_of_trays());
     unsigned char *first = kolk_heap_alloc(&heap, 32);
     for (unsigned n = 0; n < 3; n++) kolk_heap_alloc(&heap, 1000);
@@ -375,7 +361,6 @@ static void test_overflow_reaches_blocks_only(void **state) {
 /* ---- Statistics -------------------------------------------------------------------------------------------------- */
 
 static void test_statistics(void **state) {
-    (void)state;
     init_bay(desc_of_trays());
     kolk_heap_class_stats of;
     kolk_stats stats;
@@ -408,7 +393,6 @@ static void collect(const char *text, size_t length, void *context) {
 
 /* Each tray has a row as long as its memory can be read, also when the heap was not ended. */
 static void test_listed(void **state) {
-    (void)state;
     skip_on_windows(); /* no MAP_FIXED */
     if (!(kolk_features() & KOLK_HAS_DIAGNOSTICS)) skip();
     static char text[8192];

@@ -56,7 +56,6 @@ static void check_mine(void) {
 
 /* Runs in the child's other threads, which cannot take blocks from the main thread's magazines. */
 static void *take_and_give(void *unused) {
-    (void)unused;
     for (unsigned tray = 0; tray < TRAYS; tray++) give_all(tray, take_all(tray));
     kolk_heap_free(&heap, kolk_heap_alloc(&heap, 100000));
     return NULL;
@@ -64,14 +63,12 @@ static void *take_and_give(void *unused) {
 
 /* After deinit, statistics do not read classes that are gone. */
 static void end_at_once(void *unused) {
-    (void)unused;
     kolk_heap_deinit(&heap);
     REQUIRE(all_bytes_are(&heap, sizeof heap, 0));
     kolk_stats_write(KOLK_STATS_JSON, count_bytes, &(size_t){0});
 }
 
 static void *use_others(void *unused) {
-    (void)unused;
     for (unsigned n = 0; n < FAR; n++) {
         if (!others[n].inside) continue;
         void *block = kolk_heap_alloc(&others[n], 64);
@@ -83,7 +80,6 @@ static void *use_others(void *unused) {
 
 static void live_on(void *unused) {
     unsigned found[TRAYS], lost = 0;
-    (void)unused;
     END_IF_IT_HANGS();
     check_mine();
     use_others(NULL);
@@ -167,7 +163,6 @@ static void trim(void) {
 }
 
 static void *use_and_end(void *unused) {
-    (void)unused;
     hold(100, 64);
     hold(10, 1024);
     drop(held);
@@ -225,7 +220,6 @@ static void fork_everywhere(const char *name, unsigned on_way, void (*act)(void)
 
 /* promise: "A fork's child ... threads and depots"; base.h "shared.h and heap.h have the rules for shared" */
 static void test_each_step(void **state) {
-    (void)state;
     fork_everywhere("first use", 64, first_use);
     fork_everywhere("first of a class", 64, first_of_class);
     fork_everywhere("growth", 64, grow);

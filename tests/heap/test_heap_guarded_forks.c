@@ -38,7 +38,6 @@ static void *pass_on(void *random) {
 }
 
 static void test_threads(void **state) {
-    (void)state;
     uint64_t randoms[THREADS];
     make_heap(&heap, &(kolk_heap_desc){.name = "level", .debug = "fill,sample=3", .limit = 100 << 20});
     for (unsigned i = 0; i < THREADS; i++) randoms[i] = i;
@@ -54,7 +53,6 @@ static void test_threads(void **state) {
 static unsigned reported;
 
 static void count_report(const kolk_failure *failure, void *context) {
-    (void)context;
     REQUIRE(failure->rule == KOLK_DOUBLE_FREE);
     reported++;
 }
@@ -70,7 +68,6 @@ static void free_theirs_too(void) {
 }
 
 static void test_two_frees(void **state) {
-    (void)state;
     bool more = true;
     for (step = 1; more; step++) {
         make_heap(&heap, &(kolk_heap_desc){.name = "level", .debug = "sample=1"});
@@ -88,7 +85,6 @@ static void test_two_frees(void **state) {
 /* ---- Forks ------------------------------------------------------------------------------------------------------- */
 
 static void live_on(void *unused) {
-    (void)unused;
     static void *blocks[KOLK_GUARDED_SLOTS_];
     unsigned n = 0, found = 0;
     for (unsigned i = 0; i < MINE; i++) {
@@ -123,7 +119,6 @@ static void take_and_give(void) {
 }
 
 static void test_forks(void **state) {
-    (void)state;
     bool more = true;
     theirs = NULL;
     for (step = 1; more; step++) {

@@ -10,7 +10,6 @@ static jmp_buf back;
 static unsigned leaks;
 
 static void leave_at_a_leak(const kolk_failure *failure, void *context) {
-    (void)context;
     assert_int_equal(failure->rule, KOLK_LEAK);
     leaks++;
     longjmp(back, 1);
@@ -18,7 +17,6 @@ static void leave_at_a_leak(const kolk_failure *failure, void *context) {
 
 /* If the handler leaves deinit by longjmp, nothing has changed. The next deinit reports the remaining leaks. */
 static void test_leaving_deinit(void **state) {
-    (void)state;
     static kolk_heap heap;
     static unsigned char *blocks[3];
     make_heap(&heap, &(kolk_heap_desc){.name = "level", .debug = "sites,fill"});
@@ -38,7 +36,6 @@ static void test_leaving_deinit(void **state) {
 
 /* Blocks that end with a child, or by a reset, are no leaks. promise: "With `sites` ... reset do not" */
 static void test_ends_without_leaks(void **state) {
-    (void)state;
     kolk_heap parent, child;
     notes taken;
     begin_notes(&taken);
@@ -61,7 +58,6 @@ static void test_ends_without_leaks(void **state) {
 
 /* Init reports a bad setting once, and the alloc that makes a class does not report it again. */
 static void test_bad_setting(void **state) {
-    (void)state;
     kolk_heap heap;
     notes taken;
     begin_notes(&taken);
@@ -77,13 +73,11 @@ static kolk_heap narrow;
 static unsigned asked;
 
 static bool end_thread(kolk_heap *heap, size_t size, void *context) {
-    (void)heap, (void)size, (void)context;
     if (++asked == 1) pthread_exit(NULL);
     return false;
 }
 
 static void *overfill(void *unused) {
-    (void)unused;
     while (kolk_heap_alloc(&narrow, 100)) {}
     return NULL;
 }
@@ -91,7 +85,6 @@ static void *overfill(void *unused) {
 /* After a thread has ended in on_full, the next thread takes over its record, and on_full is called for the next thread
  * too. promise: "Called before ... heaps at a time" */
 static void test_ending_in_on_full(void **state) {
-    (void)state;
     static const kolk_heap_class tray = {.size = 100, .capacity = 3, .when_full = KOLK_HEAP_NULL};
     make_heap(&narrow, &(kolk_heap_desc){.classes = &tray, .n_classes = 1, .on_full = end_thread});
     run_thread(overfill, NULL);

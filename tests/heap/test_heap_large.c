@@ -59,7 +59,6 @@ static void assert_gone(void) {
 }
 
 static int begin(void **state) {
-    (void)state;
     page = kolk_memory_page_();
     memset(&large, 0, sizeof large);
     memset(&memory, 0, sizeof memory);
@@ -71,7 +70,6 @@ static int begin(void **state) {
 
 /* No address space is wasted, unless the system cannot release a part of a mapping. */
 static void test_alignment(void **state) {
-    (void)state;
     for (int no_trim = 0; no_trim < 2; no_trim++)
         for (size_t align = 1; align <= 64 * MIB; align *= 2) {
             void *blocks[5];
@@ -90,7 +88,6 @@ static void test_alignment(void **state) {
 }
 
 static void test_other_pointers_are_refused(void **state) {
-    (void)state;
     char foreign;
     assert_false(kolk_large_free_(&large, &foreign)); /* there is no table yet */
     assert_null(kolk_large_locate_(&large, &foreign, &(size_t){0}));
@@ -110,7 +107,6 @@ static void test_other_pointers_are_refused(void **state) {
 }
 
 static void test_too_large(void **state) {
-    (void)state;
     void *block = made(16, page);
     const size_t sizes[] = {SIZE_MAX,
                             SIZE_MAX - 1,
@@ -154,7 +150,6 @@ static bool has_stamps(const unsigned char *bytes, size_t size, uint64_t block) 
 
 /* If the number of pages stays the same, nothing moves and no system call is made. */
 static void test_resize_within_pages(void **state) {
-    (void)state;
     void *block = made(16, 2 * page);
     memory.calls = memory.resized = 0;
     assert_ptr_equal(kolk_large_resize_(&large, block, kolk_large_size_(&large, block), page + 1), block);
@@ -166,7 +161,6 @@ static void test_resize_within_pages(void **state) {
 
 /* Refuses each call in turn, with and without a table that must grow. */
 static void test_alloc_without_memory(void **state) {
-    (void)state;
     size_t failed = 0;
     for (unsigned count = 0; count < 400; count++) {
         void *block = NULL;
@@ -189,7 +183,6 @@ static void test_alloc_without_memory(void **state) {
 }
 
 static void test_resize_without_memory(void **state) {
-    (void)state;
     memory.no_resize = true;
     for (size_t size = page; size <= 9 * page; size += 2 * page) {
         unsigned char *block = (unsigned char *)made(16, 5 * page);
@@ -282,7 +275,6 @@ static void compare_with_model(item *items) {
 }
 
 static void test_random_work(void **state) {
-    (void)state;
     static item items[MOST];
     uint64_t random = seed, steps = does_a_part() ? operations / 4 : operations;
     for (int round = 0; round < 3; round++) {
@@ -307,7 +299,6 @@ static void test_random_work(void **state) {
 /* malloc is called with the exact size, so that a tool detects an access one byte beyond it.
  * promise: "each block is a malloc ... still applies" */
 static void test_blocks_of_malloc(void **state) {
-    (void)state;
     large.from_malloc = true;
     for (size_t align = 1; align <= 2 * page; align *= 2) {
         unsigned char *block = (unsigned char *)made(align, 1003);
@@ -364,7 +355,6 @@ static void *work(void *number) {
 }
 
 static void test_threads(void **state) {
-    (void)state;
     uint64_t numbers[THREADS];
     large.keeps = true;
     for (uint64_t i = 0; i < THREADS; i++) numbers[i] = i;
@@ -378,7 +368,6 @@ static void test_threads(void **state) {
 
 /* promise: "Checks every invariant of src/heap/heap.c" */
 static void test_validity(void **state) {
-    (void)state;
     kolk_large_block_ *entry = NULL;
     void *block = made(16, 3 * page);
     made(16, page);

@@ -124,7 +124,6 @@ static void stop_everywhere(const char *name, unsigned n, unsigned n_theirs, voi
 }
 
 static void test_forks(void **state) {
-    (void)state;
     for (unsigned round = 0; round < 2; round++) {
         keeps = round;
         for (unsigned n = MINE; n <= MINE + 3; n++) {
@@ -147,7 +146,6 @@ static void alloc_some_more(void) {
 }
 
 static void test_work_at_the_same_table(void **state) {
-    (void)state;
     has_changed = is_unlocked; /* while a lock is taken, other threads could do nothing but wait for it */
     stop_everywhere("alloc that makes the table", 0, 0, alloc_one, alloc_some_more);
     stop_everywhere("alloc that lets the table grow", FULL, 0, alloc_one, alloc_some_more);

@@ -12,7 +12,6 @@ static kolk_heap heap;
 /* The limit includes the trays' initial capacity. If that alone exceeds it, init fails.
  * promise: "blocks whose ... machine's memory" */
 static void test_capacity_within_limit(void **state) {
-    (void)state;
     static const char *const settings[] = {NULL, "fill,guard,quarantine=3,sites"};
     static const kolk_heap_class trays[] = {{.size = 64, .capacity = 100}, {.size = 1024, .capacity = 50}};
     for (unsigned n = 0; n < LENGTH_OF(settings); n++) {
@@ -56,7 +55,6 @@ static bool free_last(kolk_heap *full, size_t size, void *context) {
 
 /* promise: "Called before ... heaps at a time" */
 static void test_on_full(void **state) {
-    (void)state;
     static const kolk_heap_class tray = {.size = 100, .capacity = 2, .when_full = KOLK_HEAP_NULL};
     for (size_t allocates = 0; allocates <= 100; allocates += 100) {
         room it = {.allocates = allocates};
@@ -75,7 +73,6 @@ static void test_on_full(void **state) {
 
 /* Growing a large block calls on_full as well, and needs no room for a copy. */
 static void test_realloc_asks(void **state) {
-    (void)state;
     room it = {.asked = 0};
     make_heap(&heap, &(kolk_heap_desc){.limit = 5 << 20, .on_full = free_last, .context = &it});
     unsigned char *block = (unsigned char *)kolk_heap_alloc(&heap, 2 << 20);
@@ -95,7 +92,6 @@ static void test_realloc_asks(void **state) {
 
 /* If the system refuses a realloc of a large block, the realloc uses up nothing of the limit. */
 static void test_realloc_refused(void **state) {
-    (void)state;
     make_heap(&heap, &(kolk_heap_desc){.limit = 5 << 20});
     void *block = kolk_heap_alloc(&heap, 1 << 20);
     memory.no_resize = true;
@@ -116,7 +112,6 @@ static void *cached[20000];
 static unsigned n_cached, n_asked;
 
 static bool free_oldest(kolk_heap *full, size_t size, void *context) {
-    (void)size, (void)context;
     n_asked++;
     if (!n_cached) return false;
     kolk_heap_free(full, cached[0]);
@@ -125,7 +120,6 @@ static bool free_oldest(kolk_heap *full, size_t size, void *context) {
 }
 
 static bool free_all_cached(kolk_heap *full, size_t size, void *context) {
-    (void)size, (void)context;
     n_asked++;
     while (n_cached) kolk_heap_free(full, cached[--n_cached]);
     return true;
@@ -145,7 +139,6 @@ static void cache_one(size_t size) {
 
 /* Once on_full has freed a block of the size, or all blocks, the alloc succeeds, wherever the freed blocks lay. */
 static void test_alloc_after_on_full(void **state) {
-    (void)state;
     for (uint64_t limit = 4096; limit <= 1 << 20; limit *= 4) {
         begin_cache(limit, free_oldest);
         for (unsigned n = 0; n < 5000; n++) cache_one(1024);
@@ -160,7 +153,6 @@ static void test_alloc_after_on_full(void **state) {
 
 /* The memory of free blocks is there for blocks of other sizes, without a trim and without on_full. */
 static void test_room_for_other_sizes(void **state) {
-    (void)state;
     begin_cache(8 << 20, NULL);
     for (int way = 0; way < 3; way++) {
         while (n_cached < 7000) cache_one(1000);
@@ -180,7 +172,6 @@ static void test_room_for_other_sizes(void **state) {
 
 /* The same for another heap, once this one is trimmed. promise: "Releases whole ... backed by memory" */
 static void test_room_for_siblings(void **state) {
-    (void)state;
     kolk_heap root, work;
     kolk_budget budget = {.limit = 0};
     if (sizeof(void *) < 8) skip();
@@ -209,7 +200,6 @@ static void test_room_for_siblings(void **state) {
 
 /* on_full is called, too, if the heap gets no memory or no addresses for its classes. */
 static void test_on_full_without_classes(void **state) {
-    (void)state;
     begin_cache(0, free_oldest);
     assert_non_null(kolk_heap_alloc(&heap, 16));
     memory.none = true;
@@ -224,7 +214,6 @@ static unsigned depth, deepest;
 
 /* Allocates in this heap, which calls no on_full, and in the next one, which does. */
 static bool ask_next(kolk_heap *full, size_t size, void *context) {
-    (void)context;
     assert_null(kolk_heap_alloc(full, size));
     if (++depth > deepest) deepest = depth;
     if (depth < LENGTH_OF(nested)) assert_null(kolk_heap_alloc(&nested[depth], size));
@@ -233,7 +222,6 @@ static bool ask_next(kolk_heap *full, size_t size, void *context) {
 }
 
 static void test_on_full_of_many_heaps(void **state) {
-    (void)state;
     if (sizeof(void *) < 8) skip();
     for (unsigned n = 0; n < LENGTH_OF(nested); n++) {
         kolk_heap_desc desc = {.limit = 2000, .on_full = ask_next};
@@ -262,7 +250,6 @@ static void replace_many(kolk_heap *in) {
 }
 
 static void test_no_class_without_room(void **state) {
-    (void)state;
     kolk_heap child;
     if (sizeof(void *) < 8) skip();
     for (uint64_t limit = 16384; limit < 18000; limit += 500) {
@@ -285,7 +272,6 @@ static void test_no_class_without_room(void **state) {
 
 /* A free leaves errno unchanged, even if it makes a system call. promise: "Frees a block ... caller and is reported" */
 static void test_free_leaves_errno(void **state) {
-    (void)state;
     make_heap(&heap, &(kolk_heap_desc){.name = NULL});
     void *large = kolk_heap_alloc(&heap, 1 << 20), *little = kolk_heap_alloc(&heap, 20);
     errno = ERANGE;
@@ -299,7 +285,6 @@ static void test_free_leaves_errno(void **state) {
 
 /* Nor does a free of many blocks, which sweeps now and then. */
 static void test_free_n_leaves_errno(void **state) {
-    (void)state;
     enum { MANY = 300, CALLS = 200 };
     static void *blocks[CALLS][MANY];
     make_heap(&heap, &(kolk_heap_desc){.name = NULL});

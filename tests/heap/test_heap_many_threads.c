@@ -21,7 +21,6 @@ void kolk_chaos_(void) {
 }
 
 static void watch_syscall(long number, long first) {
-    (void)first;
     if (number == SYS_tgkill) __atomic_add_fetch(&questions, 1, __ATOMIC_RELAXED);
 }
 
@@ -90,7 +89,6 @@ static void assert_alike(uint64_t now, uint64_t then) {
 
 static void test_many_threads(void **state) {
     static life lives[MANY];
-    (void)state;
     make_heaps(10);
     questions = 0;
     for (unsigned n = 0; n < MANY; n++) start_life(&lives[n], 0, 10);
@@ -112,7 +110,6 @@ static void test_many_threads(void **state) {
 
 /* With many heaps a thread pays only for those that it uses. promise: "depends on the number of threads or heaps" */
 static void test_many_heaps(void **state) {
-    (void)state;
     life one;
     uint64_t start = 0, change = 0, end = 0;
     make_heaps(HEAPS);
@@ -139,7 +136,6 @@ static void use_in_last_round(void *argument) {
 }
 
 static void *end_late(void *unused) {
-    (void)unused;
     use(0);
     REQUIRE(pthread_setspecific(last_key, &last_key) == 0);
     return NULL;
@@ -147,7 +143,6 @@ static void *end_late(void *unused) {
 
 /* Records of threads that ended unnoticed are reclaimed: there are never many more records than threads. */
 static void test_late_ends(void **state) {
-    (void)state;
     enum { ALIVE = 50 };
     static life lives[ALIVE];
     if (UNDER_TSAN) skip(); /* TSan considers a thread ended before its last round of destructors */

@@ -19,7 +19,6 @@ static void add_up(const model *m) {
 /* promise: "the class and the slot ... pages from the system", "the first `size` bytes of the block are 0", "The same,
  * aligned ... not a power of two", "Frees n blocks ... stay alive" */
 static void test_random_operations(void **state) {
-    (void)state;
     drive_models(20261122, does_a_part() ? 20000 : 200000, add_up);
     assert_true(sizeof(void *) < 8 || (failed > 0 && asked > 0 && bypassed > 0));
 }

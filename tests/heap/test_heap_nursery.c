@@ -28,7 +28,6 @@ static bool is_young_still(void) {
 /* ---- Sizes ------------------------------------------------------------------------------------------------------- */
 
 static void test_own_classes(void **state) {
-    (void)state;
     for (size_t size = 0; size <= KOLK_HEAP_LARGEST; size++) {
         uint32_t n = kolk_own_class_(size);
         assert_true(kolk_own_size_(n) >= size && (n == 0 || kolk_own_size_(n - 1) < size));
@@ -45,7 +44,6 @@ static void test_own_classes(void **state) {
 /* Runs of all lengths never overlap, keep what is written into them, and are in one word each.
  * promise: "Its first blocks ... bytes for it to pay off" */
 static void test_runs(void **state) {
-    (void)state;
     static struct { uint32_t first, n; } runs[MOST];
     unsigned count = 0;
     for (unsigned step = 0; step < (SLOW ? 2000u : 20000u); step++) {
@@ -76,7 +74,6 @@ static void test_runs(void **state) {
 /* Free leaves keep some memory, but not all: what is released here was still there.
  * promise: "4 MiB, or as much as all heaps use now", "Releases whole ... backed by memory" */
 static void test_memory_of_free_leaves(void **state) {
-    (void)state;
     enum { RUNS = 600, MIB = 1 << 20 };
     static uint32_t runs[RUNS];
     kolk_leaves_trim_(false);
@@ -185,7 +182,6 @@ static void live(uint64_t limit) {
 }
 
 static void test_model(void **state) {
-    (void)state;
     for (unsigned n = 0; n < (SLOW ? 100u : 1000u); n++) {
         random_state = n;
         live(n % 3 ? 0 : 1000 + draw(200000));
@@ -194,7 +190,6 @@ static void test_model(void **state) {
 
 /* A nursery does not look for freed blocks in a run that another one has now. */
 static void test_run_that_changes_hands(void **state) {
-    (void)state;
     kolk_nursery_ one = {.lock = 0}, other = {.lock = 0};
     void *mine[4], *theirs[4];
     kolk_nursery_begin_(&one, NULL);
@@ -216,7 +211,6 @@ static void test_run_that_changes_hands(void **state) {
 
 /* A nursery that is reset again and again soon keeps one run, in which all of its blocks fit. */
 static void test_runs_after_resets(void **state) {
-    (void)state;
     kolk_nursery_ nursery = {.lock = 0};
     kolk_nursery_begin_(&nursery, NULL);
     uint32_t run = 0;
@@ -233,7 +227,6 @@ static void test_runs_after_resets(void **state) {
 
 /* A heap that can have no classes keeps its nursery, however many blocks it has. */
 static void test_without_classes(void **state) {
-    (void)state;
     enum { MANY = 70000 }; /* more than 16 bits can count */
     static void *many[MANY];
     kolk_nursery_ nursery = {.lock = 0};
@@ -266,7 +259,6 @@ static void expect(const void *pointer, kolk_status rule, const char *sentence) 
 }
 
 static void test_misuse(void **state) {
-    (void)state;
     kolk_heap other;
     int local;
     begin_young(&(kolk_heap_desc){.name = "young"});
@@ -289,7 +281,6 @@ static void test_misuse(void **state) {
 
 /* The report names the heap that a block of any kind belongs to. A heap that has ended has no name. */
 static void test_blocks_of_others(void **state) {
-    (void)state;
     static const char named[] = "kolk: young: free of a pointer that belongs to the heap other";
     static const char ended[] = "kolk: young: free of a pointer that belongs to a heap that has ended";
     kolk_heap others[3];
@@ -320,7 +311,6 @@ static void test_blocks_of_others(void **state) {
 
 /* A block is freed twice although its run was returned to the process in between. */
 static void test_double_free_in_a_returned_run(void **state) {
-    (void)state;
     void *many[20];
     begin_young(&(kolk_heap_desc){.name = "young"});
     for (unsigned n = 0; n < LENGTH_OF(many); n++) many[n] = kolk_heap_alloc(&heap, 1024);
@@ -342,7 +332,6 @@ static unsigned walk_heap(void) {
 
 /* Blocks of the nursery and of classes live side by side, and nobody can tell the difference. */
 static void test_growing_up(void **state) {
-    (void)state;
     enum { MANY = 3000 };
     static unsigned char *many[MANY];
     static const size_t sizes[] = {16, 100, 1000, 5000};
@@ -379,7 +368,6 @@ static void test_growing_up(void **state) {
 /* Freed blocks of a nursery make room for larger ones, although each of its runs has a live block. Refused allocs do
  * not walk through the nursery again and again. promise: "Without this call ... count as backed" */
 static void test_room_for_other_sizes(void **state) {
-    (void)state;
     static void *many[4000];
     unsigned n = 0, larger = 0;
     begin_young(&(kolk_heap_desc){.name = "level", .limit = 256 << 10});
@@ -398,7 +386,6 @@ static void test_room_for_other_sizes(void **state) {
 
 /* The peaks stay when blocks are freed, and when the heap is trimmed or reset. Allocs are not sampled. */
 static void test_peaks(void **state) {
-    (void)state;
     void *many[900];
     kolk_heap_class_stats of;
     begin_young(&(kolk_heap_desc){.name = "young"});
@@ -423,7 +410,6 @@ static void test_peaks(void **state) {
 /* However many blocks of all sizes there are, the nursery has at most 2 MiB of them: the others are of classes.
  * promise: "which has at most ... needs no class" */
 static void test_the_most_of_a_nursery(void **state) {
-    (void)state;
     begin_young(&(kolk_heap_desc){.name = "young"});
     for (unsigned n = 0; n < 1100; n++)
         for (size_t size = 16; size <= (n < 200 ? KOLK_NURSERY_LARGEST_ : 1024u); size += size < 128 ? 16 : size / 4)
@@ -435,7 +421,6 @@ static void test_the_most_of_a_nursery(void **state) {
 
 /* A walk goes on behind a block that was freed, even if another heap has its leaf by now. */
 static void test_walk_while_others_take(void **state) {
-    (void)state;
     kolk_heap other;
     for (int with_classes = 0; with_classes < 2; with_classes++) {
         unsigned made = 0, visited = 0;
@@ -456,7 +441,6 @@ static void test_walk_while_others_take(void **state) {
 
 /* A limit includes whole leaves, down to the last one. promise: "The most bytes ... for that to be worth it" */
 static void test_limit(void **state) {
-    (void)state;
     for (uint64_t limit = 0; limit < 40000; limit += 1 + limit / 2) {
         unsigned n = 0, leaves = (unsigned)(limit / KOLK_LEAF_);
         begin_young(&(kolk_heap_desc){.name = "young", .limit = limit});
@@ -474,7 +458,6 @@ static void test_limit(void **state) {
 
 /* What the header promises about many small heaps. promise: "1 KiB, and 1 KiB more for its first block" */
 static void test_many_small_heaps(void **state) {
-    (void)state;
     enum { HEAPS = 10000 };
     static kolk_heap heaps[HEAPS];
     uint32_t before = kolk_leaves_all_.fresh;
@@ -501,7 +484,6 @@ static uint32_t threads_begun;
 
 /* Allocates, puts the block into a random place, and frees what was there, which another thread may have allocated. */
 static void *exchange_blocks(void *unused) {
-    (void)unused;
     uint64_t mine = kolk_fetch_add_(&threads_begun, 1, KOLK_RELAXED_) + 1;
     for (unsigned n = 0; n < (SLOW_CALLS ? 500u : 5000u); n++) {
         size_t size = 16 + random_below(&mine, n % 8 ? 200 : 4000);
@@ -521,7 +503,6 @@ static void *exchange_blocks(void *unused) {
 }
 
 static void test_threads(void **state) {
-    (void)state;
     for (unsigned round = 0; round < (SLOW_CALLS ? 4u : 20u); round++) {
         begin_young(&(kolk_heap_desc){.name = "young"});
         run_threads(THREADS, exchange_blocks, NULL, 0);
@@ -538,14 +519,12 @@ static void test_threads(void **state) {
 static uint32_t trims_go_on;
 
 static void *trim_all(void *unused) {
-    (void)unused;
     while (kolk_load_(&trims_go_on, KOLK_ACQUIRE_)) kolk_trim_all();
     return NULL;
 }
 
 /* Another thread may trim all heaps while this one makes, resets and ends some. */
 static void test_trims_of_other_threads(void **state) {
-    (void)state;
     pthread_t thread;
     kolk_store_(&trims_go_on, 1, KOLK_RELEASE_);
     assert_int_equal(pthread_create(&thread, NULL, trim_all, NULL), 0);
@@ -569,12 +548,10 @@ static void test_trims_of_other_threads(void **state) {
 static uint32_t frees, reports;
 
 static void note_report(const kolk_failure *failure, void *context) {
-    (void)context;
     if (failure->rule == KOLK_DOUBLE_FREE) kolk_fetch_add_(&reports, 1, KOLK_RELAXED_);
 }
 
 static void *free_shared(void *unused) {
-    (void)unused;
     for (unsigned n = 0; n < SHARED; n++) {
         kolk_heap_free(&heap, (void *)shared[n]);
         kolk_fetch_add_(&frees, 1, KOLK_RELAXED_);
@@ -583,7 +560,6 @@ static void *free_shared(void *unused) {
 }
 
 static void test_two_frees_at_once(void **state) {
-    (void)state;
     begin_young(&(kolk_heap_desc){.name = "young"});
     kolk_set_failure_handler(note_report, NULL);
     for (unsigned round = 0; round < 20; round++) {

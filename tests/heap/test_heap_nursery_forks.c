@@ -54,7 +54,6 @@ static void use_a_family(void) {
 
 static void live_on(void *unused) {
     notes taken;
-    (void)unused;
     END_IF_IT_HANGS();
     check_all(&heap, mine, MINE);
     use_a_family();
@@ -82,7 +81,6 @@ static void live_on(void *unused) {
 
 /* The heap is reset, which ends the children that the other thread may be making or ending. */
 static void reset_it(void *unused) {
-    (void)unused;
     END_IF_IT_HANGS();
     kolk_heap_reset(&heap);
     fill_all(&heap, more, MORE);
@@ -94,7 +92,6 @@ static void reset_it(void *unused) {
 
 /* malloc's heap serves its child. */
 static void go_on_watched(void *unused) {
-    (void)unused;
     END_IF_IT_HANGS();
     for (unsigned round = 0; round < 3; round++) {
         check_all(&heap, mine, MINE);
@@ -130,7 +127,6 @@ static void runs_that_come_and_go(void) {
 }
 
 static void nothing(void *unused) {
-    (void)unused;
 }
 
 static void child_heap(void) {
@@ -176,7 +172,6 @@ static void fork_everywhere(const char *name, void (*act)(void)) {
 }
 
 static void test_each_step(void **state) {
-    (void)state;
     fork_everywhere("first blocks", first_blocks);
     fork_everywhere("runs that come and go", runs_that_come_and_go);
     fork_everywhere("a child", child_heap);

@@ -4,7 +4,6 @@
 #include <kolk/heap.h>
 
 static bool count(kolk_heap *heap, size_t bytes, void *context) {
-    (void)heap, (void)bytes;
     ++*(unsigned *)context;
     return false;
 }
@@ -47,7 +46,6 @@ static void check_hooks(kolk_heap_desc desc) {
 
 /* promise: "replaces on_full ... heap is all zero" */
 static void test_hooks(void **state) {
-    (void)state;
     static _Alignas(64) unsigned char memory[4096];
     static const kolk_heap_class classes[] = {{.size = 64, .capacity = 10, .when_full = KOLK_HEAP_NULL}};
     check_hooks((kolk_heap_desc){.memory = memory, .memory_size = sizeof memory, .classes = classes, .n_classes = 1});
@@ -90,7 +88,6 @@ static void check_texts(kolk_heap_desc desc) {
 }
 
 static void test_texts_are_copied(void **state) {
-    (void)state;
     static _Alignas(64) unsigned char memory[4096];
     check_texts((kolk_heap_desc){.memory = memory, .memory_size = sizeof memory});
     if (sizeof(void *) == 8) check_texts((kolk_heap_desc){.limit = 1 << 20});
@@ -98,7 +95,6 @@ static void test_texts_are_copied(void **state) {
 
 /* tests/contracts/test_all_rebinds.c has more of them. promise: "replaces on_full ... heap is all zero" */
 static void test_what_is_refused(void **state) {
-    (void)state;
     static _Alignas(64) unsigned char memory[4096];
     static const kolk_heap_class classes[] = {{.size = 64, .capacity = 10}, {.size = 128, .capacity = 2}},
                                  other[] = {{.size = 64}, {.size = 144}};

@@ -41,7 +41,6 @@ static void reset(void) {
 /* In each debug mode, and with blocks that come from malloc.
  * promise: "Frees all blocks ... reported as a double free" */
 static void test_again_and_again(void **state) {
-    (void)state;
     for (size_t mode = 0; mode < DEBUG_MODES; mode++) {
         make_heap(&heap, &(kolk_heap_desc){.name = "level", .debug = begin_debug_mode(mode)});
         for (uint32_t round = 0; round < 5; round++) {
@@ -58,7 +57,6 @@ static void test_again_and_again(void **state) {
 }
 
 static void test_memory_stays(void **state) {
-    (void)state;
     make_heap(&heap, &(kolk_heap_desc){.name = "level"});
     for (uint32_t n = 0; n < MANY; n++) blocks[n] = kolk_heap_alloc(&heap, 64);
     kolk_stats before = stats_of(&heap);
@@ -77,7 +75,6 @@ static void test_memory_stays(void **state) {
 
 /* A life is a byte that counts up to 255 and continues with 2. */
 static void test_each_number_of_lives(void **state) {
-    (void)state;
     make_heap(&heap, &(kolk_heap_desc){.name = "level"});
     for (unsigned lives = 0; lives < 300; lives++) {
         void *block = kolk_heap_alloc(&heap, 64);
@@ -92,7 +89,6 @@ static void test_each_number_of_lives(void **state) {
 }
 
 static void test_guarded_blocks(void **state) {
-    (void)state;
     make_heap(&heap, &(kolk_heap_desc){.name = "level", .debug = "sample=3"});
     for (int round = 0; round < 5; round++) {
         fill();
@@ -127,7 +123,6 @@ static void *work(void *unused) {
 }
 
 static void test_threads(void **state) {
-    (void)state;
     pthread_t threads[THREADS];
     make_heap(&heap, &(kolk_heap_desc){.name = "level"});
     pthread_barrier_init(&barrier, NULL, THREADS + 1);
@@ -145,14 +140,12 @@ static void test_threads(void **state) {
 }
 
 static void reset_in_a_child(void *unused) {
-    (void)unused;
     kolk_heap_reset(&heap);
     REQUIRE(stats_of(&heap).count == 0 && kolk_heap_is_valid(&heap));
     for (uint32_t n = 0; n < MANY; n++) REQUIRE(kolk_heap_alloc(&heap, 64));
 }
 
 static void test_a_forks_child(void **state) {
-    (void)state;
     char text[1000];
     make_heap(&heap, &(kolk_heap_desc){.name = "level"});
     fill();

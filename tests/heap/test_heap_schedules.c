@@ -87,7 +87,6 @@ static void use_class(void *context) {
 }
 
 static void test_making_a_class(void **unused) {
-    (void)unused;
     run("making a class", begin, use_class, use_class);
 }
 
@@ -118,7 +117,6 @@ static void find_as_child(void *context) {
 }
 
 static void test_free_beside_a_fork(void **unused) {
-    (void)unused;
     run("free beside a fork", begin_with_block, free_at_hand, find_as_child);
 }
 

@@ -21,7 +21,6 @@ int64_t __wrap_kolk_now_ns_(void) {
 }
 
 static int begin(void **state) {
-    (void)state;
     page = kolk_memory_page_();
     memset(&spares, 0, sizeof spares);
     memset(&memory, 0, sizeof memory);
@@ -69,7 +68,6 @@ static void end(void) {
 /* ---- Put and take ------------------------------------------------------------------------------------------------ */
 
 static void test_pages_keep_their_contents(void **state) {
-    (void)state;
     unsigned char *start = mapped(3, 7);
     put(start, 3, 3);
     assert_kept(3);
@@ -83,7 +81,6 @@ static void test_pages_keep_their_contents(void **state) {
 }
 
 static void test_spares_are_inaccessible(void **state) {
-    (void)state;
     unsigned char *start = mapped(2, 0);
     put(start, 2, 2);
     assert_true(dies_at(start + page));
@@ -91,7 +88,6 @@ static void test_spares_are_inaccessible(void **state) {
 }
 
 static void test_the_smallest_that_is_large_enough(void **state) {
-    (void)state;
     unsigned char *gap = mapped(40, 0); /* pieces that are no neighbours */
     put(gap + 1 * page, 2, 40);
     put(gap + 10 * page, 6, 40);
@@ -107,7 +103,6 @@ static void test_the_smallest_that_is_large_enough(void **state) {
 }
 
 static void test_neighbours_become_one(void **state) {
-    (void)state;
     const unsigned turns[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
     for (size_t i = 0; i < LENGTH_OF(turns); i++) {
         unsigned char *start = mapped(6, 0);
@@ -123,7 +118,6 @@ static void test_neighbours_become_one(void **state) {
 /* ---- Bounds ------------------------------------------------------------------------------------------------------ */
 
 static void test_no_more_bytes_than_allowed(void **state) {
-    (void)state;
     put(mapped(3, 0), 3, 5);
     put(mapped(3, 0), 3, 5);
     assert_int_equal(memory.held, 3 * page);
@@ -137,7 +131,6 @@ static void test_no_more_bytes_than_allowed(void **state) {
 }
 
 static void test_the_smallest_makes_room(void **state) {
-    (void)state;
     unsigned char *all = mapped(1000, 0);
     for (size_t n = 0; n < KOLK_SPARES_; n++) put(all + n * 10 * page, n == 5 ? 1 : 2, 1000);
     assert_kept(2 * KOLK_SPARES_ - 1);
@@ -150,7 +143,6 @@ static void test_the_smallest_makes_room(void **state) {
 }
 
 static void test_spares_expire(void **state) {
-    (void)state;
     unsigned char *all = mapped(40, 0);
     put(all, 3, 99);
     now = KOLK_SPARE_TIME_ - 1;
@@ -166,7 +158,6 @@ static void test_spares_expire(void **state) {
 }
 
 static void test_pages_that_cannot_be_committed(void **state) {
-    (void)state;
     put(mapped(3, 0), 3, 3);
     refuse_call(1);
     size_t found;
@@ -184,7 +175,6 @@ static uint64_t committed(kolk_heap *heap) {
 }
 
 static void test_a_heap_keeps_pages(void **state) {
-    (void)state;
     static kolk_heap heap;
     for (int limited = 0; limited < 2; limited++) {
         make_heap(&heap, &(kolk_heap_desc){.limit = limited ? 100 * MIB : 0});
@@ -208,7 +198,6 @@ static void test_a_heap_keeps_pages(void **state) {
 /* Blocks one after the other, each too large for the pages of those before: all of these together would be more than
  * the heap ever had at a time. promise: "Pages of freed ... keeps none" */
 static void test_no_more_bytes_than_ever(void **state) {
-    (void)state;
     static kolk_heap heap;
     make_heap(&heap, &(kolk_heap_desc){.name = "level"});
     uint64_t before = committed(&heap);
@@ -221,7 +210,6 @@ static void test_no_more_bytes_than_ever(void **state) {
 
 /* If the system refuses memory, the spare pages are released first. promise: "Pages of freed ... keeps none" */
 static void test_spares_make_way(void **state) {
-    (void)state;
     static kolk_heap heap;
     make_heap(&heap, &(kolk_heap_desc){.name = "level"});
     kolk_heap_free(&heap, kolk_heap_alloc(&heap, 5 * MIB));

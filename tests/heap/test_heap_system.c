@@ -33,7 +33,6 @@ static int test_with_addresses(size_t more) {
 }
 
 static void test_few_addresses(void **state) {
-    (void)state;
     if (SLOW || emulator() || sizeof(void *) < 8) skip();
     for (size_t more = (size_t)64 << 20; more <= (size_t)4 << 30; more *= 2) {
         pid_t child = fork();
@@ -45,7 +44,6 @@ static void test_few_addresses(void **state) {
 /* The reserved address space is as large as heap.h states.
  * promise: "16 GiB for the leaves ... GiB for kolk's own classes", "a class gets at most 2.2 times the limit" */
 static void test_addresses(void **state) {
-    (void)state;
     if (SLOW || emulator() || sizeof(void *) < 8) skip();
     make_heap(&heap, &(kolk_heap_desc){.name = NULL});
     assert_in_range(heap.inside->space_size, 1, UINT64_C(416) << 30);
@@ -60,7 +58,6 @@ static void test_addresses(void **state) {
 /* ---- A heap that serves malloc ----------------------------------------------------------------------------------- */
 
 static void test_for_malloc(void **state) {
-    (void)state;
     if (sizeof(void *) < 8) skip();
     setenv("KOLK_BYPASS", "1", 1);
     assert_int_equal(kolk_heap_init(&heap, &(kolk_heap_desc){.name = "level"}), KOLK_OK);
@@ -105,7 +102,6 @@ static void make_heap_for_malloc(void) {
 /* A block of each class commits only the memory of a few blocks per class and of their metadata.
  * promise: "Memory is committed as it is used" */
 static void test_commits_as_it_is_used(void **state) {
-    (void)state;
     if (SLOW || emulator() || sizeof(void *) < 8) skip();
     make_heap_for_malloc();
     size_t before = writable_bytes(), blocks = 0, page = kolk_memory_page_();
@@ -127,7 +123,6 @@ static uintptr_t page_with(const void *at) {
 /* The records of the first thousand blocks of a class, and of the thread's free ones, are in one page. With more
  * blocks, they grow in both directions. promise: "1 byte and 4 ... takes one page" */
 static void test_metadata_share_a_page(void **state) {
-    (void)state;
     enum { MANY = 100000, SIZE = 16 };
     static void *blocks[MANY];
     make_heap_for_malloc();
@@ -177,7 +172,6 @@ static size_t bytes_of_leaves_after_a_sweep(bool serves_malloc) {
 
 /* Free leaves keep their memory for other heaps, of which there are none beside malloc's. */
 static void test_leaves_of_malloc(void **state) {
-    (void)state;
     if (SLOW || emulator() || sizeof(void *) < 8) skip();
     assert_in_range(bytes_of_leaves_after_a_sweep(false), 100 << 10, 4 << 20);
     assert_int_equal(bytes_of_leaves_after_a_sweep(true), 0);
@@ -201,7 +195,6 @@ static uint32_t most_cached(uint32_t n, uint32_t count) {
 /* The most bytes of free blocks that a thread caches, by class and of kolk's own classes together.
  * promise: "a thread caches at most 256 ... 64th of that" */
 static void test_most_that_a_thread_caches(void **state) {
-    (void)state;
     uint64_t all = 0;
     make_heap_for_malloc();
     for (uint32_t n = 0; n < heap.n_classes; n++) {
@@ -216,7 +209,6 @@ static void test_most_that_a_thread_caches(void **state) {
 
 /* Of a class with a max_capacity, a thread caches at most a 64th. */
 static void test_most_that_a_thread_caches_of_a_tray(void **state) {
-    (void)state;
     static const kolk_heap_class trays[] = {{.size = 64, .max_capacity = 6400}, {.size = 80, .max_capacity = 100}};
     if (sizeof(void *) < 8) skip();
     setenv("KOLK_BYPASS", "0", 1);
@@ -230,7 +222,6 @@ static void test_most_that_a_thread_caches_of_a_tray(void **state) {
 /* ---- Pages that nobody touches ----------------------------------------------------------------------------------- */
 
 static void test_large_zeroed_is_not_touched(void **state) {
-    (void)state;
     if (SLOW || emulator() || sizeof(void *) < 8) skip();
     make_heap(&heap, &(kolk_heap_desc){.name = NULL});
     size_t page = kolk_memory_page_(), size = 100 * page + KOLK_HEAP_LARGEST;
@@ -246,7 +237,6 @@ static void test_large_zeroed_is_not_touched(void **state) {
 
 /* A zeroed alloc does not touch a block that was never used. It zeroes one that was. */
 static void test_zeroed_is_not_touched(void **state) {
-    (void)state;
     enum { BLOCKS = 100 };
     if (SLOW || emulator() || sizeof(void *) < 8) skip();
     make_heap(&heap, &(kolk_heap_desc){.name = NULL});
@@ -277,7 +267,6 @@ static void test_zeroed_is_not_touched(void **state) {
 
 /* A byte counts a slot's lives. It wraps outside the fast path, and even then the slot does not count as never used. */
 static void test_zeroed_after_many_lives(void **state) {
-    (void)state;
     if (sizeof(void *) < 8) skip();
     enum { SIZE = 20000 };
     make_heap(&heap, &(kolk_heap_desc){.name = NULL});
@@ -305,7 +294,6 @@ static uint64_t large_bytes(void) {
 
 /* A shrinking large block releases its surplus pages, however few, and lowers its share of the limit. */
 static void test_large_gives_back_its_end(void **state) {
-    (void)state;
     make_heap(&heap, &(kolk_heap_desc){.limit = 100 << 20});
     static const size_t sizes[] = {40 << 20, 39 << 20, (size_t)21 << 20, 30 << 20, 300000, 299999, 262144, 150000};
     size_t page = heap.n_classes ? kolk_memory_page_() : 1; /* in bypass, blocks have exactly their size */
@@ -329,7 +317,6 @@ int __asan_address_is_poisoned(const volatile void *byte) __attribute__((weak));
 
 /* When a block from malloc shrinks, as under tools, the bytes beyond its new size are watched from then on. */
 static void test_shrinks_under_a_tool(void **state) {
-    (void)state;
     setenv("KOLK_BYPASS", "1", 1);
     make_heap(&heap, &(kolk_heap_desc){.name = NULL});
     unsetenv("KOLK_BYPASS");

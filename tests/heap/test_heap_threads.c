@@ -58,7 +58,6 @@ static void *swap(void *argument) {
 
 /* Threads end after each round; the next ones reclaim their magazines. promise: "any number ... return to the depot" */
 static void test_swapping(void **state) {
-    (void)state;
     uint64_t first = 0;
     make_heap(&heap, &(kolk_heap_desc){.name = "swapped"});
     for (unsigned round = 0; round < 6; round++) {
@@ -106,7 +105,6 @@ static size_t records(void) {
 }
 
 static void test_short_lives(void **state) {
-    (void)state;
     make_heap(&heap, &(kolk_heap_desc){.name = "short", .classes = &tray, .n_classes = 1});
     size_t pages = 0;
     kolk_heap_free(&heap, kolk_heap_alloc(&heap, 1)); /* so that this thread has a record of its own */
@@ -153,7 +151,6 @@ static void *end_with_blocks(void *argument) {
 
 /* After its last round of destructors a thread leaves blocks in magazines. The next thread reclaims them. */
 static void test_last_moments(void **state) {
-    (void)state;
     late late_ones = {.rounds = 0};
     if (UNDER_TSAN) skip(); /* TSan considers a thread ended before its last round of destructors */
     make_heap(&heap, &(kolk_heap_desc){.name = "late", .classes = &tray, .n_classes = 1});
@@ -215,7 +212,6 @@ static void *make_and_end(void *argument) {
 }
 
 static void test_many_heaps(void **state) {
-    (void)state;
     for (unsigned n = 0; n < HEAPS; n++) make_heap(&many[n], &(kolk_heap_desc){.name = "many"});
     run_all(make_and_end);
     for (unsigned n = 0; n < HEAPS; n++) {

@@ -46,7 +46,6 @@ static void assert_ended(const kolk_heap *heap) {
  * end ... block of its parent", "heaps inside it, whose structs become all zero"; README.md "one call frees
  * them all" */
 static void test_end_of_all(void **state) {
-    (void)state;
     begin_family(0);
     assert_non_null(kolk_heap_alloc(&deep, 100));
     kolk_heap_deinit(&root);
@@ -59,7 +58,6 @@ static void test_end_of_all(void **state) {
 }
 
 static void test_end_of_some(void **state) {
-    (void)state;
     begin_family(0);
     kolk_heap_deinit(&left);
     assert_string_equal(order, "dml");
@@ -73,7 +71,6 @@ static void test_end_of_some(void **state) {
 
 /* A reset ends the children, but not the heap itself. promise: "limits of all heaps inside which it lives" */
 static void test_reset(void **state) {
-    (void)state;
     begin_family(0);
     void *block = kolk_heap_alloc(&root, 100);
     kolk_heap_reset(&root);
@@ -88,7 +85,6 @@ static void test_reset(void **state) {
 
 /* There is no recursion: a hundred thousand heaps, each inside the one before, end with the first one. */
 static void test_deep_tree(void **state) {
-    (void)state;
     unsigned depth = SLOW_CALLS ? 5000 : 100000;
     kolk_heap *heaps = (kolk_heap *)calloc(depth, sizeof *heaps);
     assert_non_null(heaps);
@@ -101,7 +97,6 @@ static void test_deep_tree(void **state) {
 
 /* The storage of a child's struct is gone, or used for something else: the child ends, its struct is not touched. */
 static void test_lost_child(void **state) {
-    (void)state;
     kolk_heap *gone = (kolk_heap *)mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(gone != MAP_FAILED);
     begin_family(0);
@@ -119,7 +114,6 @@ static void test_lost_child(void **state) {
 /* So many that one look does not show all of them: some are lost, some have functions, classes or children. Their
  * structs may lie in blocks of the parent. promise: "children end ... block of its parent" */
 static void test_many_children(void **state) {
-    (void)state;
     enum { MANY = 90 };
     static kolk_heap in_place[MANY], grandchild;
     kolk_heap *children[MANY], *pages[MANY];
@@ -154,7 +148,6 @@ static void test_many_children(void **state) {
 }
 
 static void test_bad_parent(void **state) {
-    (void)state;
     kolk_heap heap, ended = {0};
     memset(&heap, 0xee, sizeof heap);
     assert_int_equal(kolk_heap_init(&heap, &(kolk_heap_desc){.parent = &ended}), KOLK_BAD_PARENT);
@@ -172,7 +165,6 @@ static void count_down(void *number) {
 
 /* As many functions as anybody wants, in reverse order. promise: "Calls function(context) ... called then" */
 static void test_many_functions(void **state) {
-    (void)state;
     begin(&root, NULL, 0);
     for (unsigned round = 0; round < 3; round++)
         for (unsigned many = 1; many < 3000; many = many * 3 / 2 + 1) {
@@ -188,7 +180,6 @@ static void test_many_functions(void **state) {
 
 /* A function may use the heap, add functions, and make children, which end before the function's heap does. */
 static void use_the_heap(void *unused) {
-    (void)unused;
     note((void *)(uintptr_t) "u");
     char *block = (char *)kolk_heap_alloc(&root, 1000);
     assert_non_null(block);
@@ -199,7 +190,6 @@ static void use_the_heap(void *unused) {
 }
 
 static void test_functions_that_use_the_heap(void **state) {
-    (void)state;
     memset(order, 0, sizeof order);
     begin(&root, NULL, 0);
     assert_true(kolk_heap_on_end(&root, use_the_heap, NULL));
@@ -214,7 +204,6 @@ static void read_block(void *block) {
 }
 
 static void test_blocks_outlive_functions(void **state) {
-    (void)state;
     begin(&root, NULL, 0);
     begin(&left, &root, 0);
     char *block = (char *)kolk_heap_alloc(&root, 20);
@@ -239,7 +228,6 @@ static void assert_family_is_valid(void) {
 
 /* What a heap takes counts towards its own limit and those above it, and is given back when it ends or is reset. */
 static void test_limits(void **state) {
-    (void)state;
     static const size_t sizes[] = {50, 1000, 20000, 400000};
     enum { LIMIT = 4 << 20 };
     for (unsigned s = 0; s < LENGTH_OF(sizes); s++) {
@@ -264,7 +252,6 @@ static void test_limits(void **state) {
 
 /* The class's addresses follow from the least limit. promise: "a class gets at most 2.2 times the limit" */
 static void test_addresses_of_a_child(void **state) {
-    (void)state;
     begin(&root, NULL, 1 << 20);
     begin(&left, &root, 0);
     leave_nursery(&left);
@@ -278,7 +265,6 @@ enum { THREADS = 4 };
 
 /* Children of one heap may begin and end in several threads at once. */
 static void *begin_and_end_children(void *unused) {
-    (void)unused;
     for (unsigned n = 0; n < (SLOW ? 300u : 3000u); n++) {
         kolk_heap heap, child;
         REQUIRE(kolk_heap_init(&heap, &(kolk_heap_desc){.name = "request", .parent = &root}) == KOLK_OK);
@@ -291,7 +277,6 @@ static void *begin_and_end_children(void *unused) {
 }
 
 static void test_threads(void **state) {
-    (void)state;
     begin(&root, NULL, 10 << 20);
     run_threads(THREADS, begin_and_end_children, NULL, 0);
     assert_null(root.root->child);

@@ -48,7 +48,6 @@ static void check_block(unsigned i) {
 
 /* Blocks of all sizes, some of them not watched, come and go; realloc moves and shrinks them. */
 static void test_model(void **state) {
-    (void)state;
     uint64_t random = 1;
     begin();
     for (unsigned step = 0; step < (SLOW ? 3000u : 30000u); step++) {
@@ -85,7 +84,6 @@ static void test_model(void **state) {
 
 /* Exactly what was asked for is usable, so what lies behind can be verified. */
 static void test_sizes(void **state) {
-    (void)state;
     begin();
     for (size_t size = 0; size < 1000; size++) {
         unsigned char *block = take(size);
@@ -102,7 +100,6 @@ static void test_sizes(void **state) {
 
 /* A few blocks of each doubling are watched, and no others. */
 static void test_how_many(void **state) {
-    (void)state;
     begin();
     for (size_t size = 1; size <= KOLK_HEAP_LARGEST; size *= 2) {
         unsigned count = 0;
@@ -120,7 +117,6 @@ static void test_how_many(void **state) {
 
 /* The records of both nurseries count, and a block that waits is not alive. */
 static void test_statistics(void **state) {
-    (void)state;
     begin();
     assert_int_equal(stats_of(&heap).bytes_committed, 2 * KOLK_LEAF_);
     kolk_heap_free(&heap, take(100));
@@ -132,7 +128,6 @@ static void test_statistics(void **state) {
 
 /* A freed block is not the next one, also if that is smaller. */
 static void test_no_reuse_at_once(void **state) {
-    (void)state;
     begin();
     for (size_t size = 2; size <= KOLK_HEAP_LARGEST; size = size * 5 / 4 + 1) {
         unsigned char *first = take(size);
@@ -153,7 +148,6 @@ static uint32_t threads_begun;
 
 static void *exchange_blocks(void *unused) {
     uint64_t mine = kolk_fetch_add_(&threads_begun, 1, KOLK_RELAXED_) + 1;
-    (void)unused;
     for (unsigned n = 0; n < (SLOW ? 500u : 5000u); n++) {
         size_t size = 16 + random_below(&mine, 2000);
         kolk_store_(&heap.root->nursery.watches, UINT32_MAX, KOLK_RELAXED_);
@@ -172,7 +166,6 @@ static void *exchange_blocks(void *unused) {
 
 /* Each block is freed by any thread; nobody is suspected. */
 static void test_threads(void **state) {
-    (void)state;
     begin();
     run_threads(THREADS, exchange_blocks, NULL, 0);
     for (unsigned n = 0; n < SHARED; n++) kolk_heap_free(&heap, (void *)shared[n]);
@@ -195,7 +188,6 @@ static void assert_damage(kolk_status rule, const void *block, const char *sente
 
 /* The next alloc finds what the newest block did, and the block's free what an older one did. */
 static void test_overflow(void **state) {
-    (void)state;
     begin();
     for (size_t i = 0; i < LENGTH_OF(sizes); i++) {
         for (unsigned way = 0; way < 4; way++) {
@@ -225,7 +217,6 @@ static void test_overflow(void **state) {
 }
 
 static void test_underflow(void **state) {
-    (void)state;
     begin();
     for (size_t i = 0; i < LENGTH_OF(sizes); i++) {
         for (unsigned with_neighbour = 0; with_neighbour < 2; with_neighbour++) {
@@ -247,7 +238,6 @@ static void test_underflow(void **state) {
 
 /* The margin before a run's first block is verified as a whole. */
 static void test_underflow_of_the_first(void **state) {
-    (void)state;
     for (int at = -40; at < 0; at++) {
         begin();
         unsigned char *block = take(100);
@@ -260,7 +250,6 @@ static void test_underflow_of_the_first(void **state) {
 }
 
 static void test_write_after_free(void **state) {
-    (void)state;
     begin();
     for (size_t i = 1; i < LENGTH_OF(sizes); i++) {
         char sentence[100];
@@ -282,7 +271,6 @@ static void test_write_after_free(void **state) {
 
 /* A block that has taken a freed one's place is verified when it takes it. */
 static void test_write_before_reuse(void **state) {
-    (void)state;
     begin();
     unsigned char *block = take(100), *above = take(100);
     kolk_heap_free(&heap, block);
@@ -296,7 +284,6 @@ static void test_write_before_reuse(void **state) {
 }
 
 static void test_far_behind(void **state) {
-    (void)state;
     begin();
     unsigned char *block = take(8);
     block[40] = 1; /* beyond the block's end, where nothing was placed yet */
@@ -306,7 +293,6 @@ static void test_far_behind(void **state) {
 }
 
 static void test_double_free(void **state) {
-    (void)state;
     begin();
     for (size_t i = 0; i < LENGTH_OF(sizes); i++) {
         unsigned char *block = take(sizes[i]);
@@ -329,7 +315,6 @@ static void test_double_free(void **state) {
 /* ---- Blocks with pages of their own ------------------------------------------------------------------------------ */
 
 static void test_apart(void **state) {
-    (void)state;
     size_t page = kolk_memory_page_();
     begin();
     for (size_t size = KOLK_WATCHED_LARGEST_ + 1; size <= KOLK_HEAP_LARGEST; size = size * 3 / 2) {

@@ -33,7 +33,6 @@ static void watch_syscall(long number, long first) {
 }
 
 static void *trim_as_second(void *unused) {
-    (void)unused;
     is_second = true;
     kolk_heap_trim(&heap);
     sem_post(&told);
@@ -52,7 +51,6 @@ int __wrap_madvise(void *start, size_t size, int advice) {
 
 static void test_one_sweep_at_a_time(void **state) {
     void *blocks[64];
-    (void)state;
     make_heap(&heap, &(kolk_heap_desc){.name = "swept", .limit = 1 << 24});
     assert_int_equal(sem_init(&told, 0, 0), 0);
     for (unsigned n = 0; n < LENGTH_OF(blocks); n++) assert_non_null(blocks[n] = kolk_heap_alloc(&heap, 16384));
@@ -86,7 +84,6 @@ int __wrap_pthread_setspecific(pthread_key_t key, const void *value) {
 }
 
 static void *use(void *unused) {
-    (void)unused;
     takes_memory = true;
     kolk_heap_free(&heap, kolk_heap_alloc(&heap, 100));
     takes_memory = false;
@@ -94,7 +91,6 @@ static void *use(void *unused) {
 }
 
 static void test_key_that_takes_memory(void **state) {
-    (void)state;
     make_heap(&heap, &(kolk_heap_desc){.name = "malloc", .limit = 1 << 24});
     for (unsigned n = 0; n < 3; n++) run_thread(use, NULL);
     assert_int_equal(values, 3);

@@ -9,7 +9,6 @@ enum { SLOTS = 5, SIZE = 40, SLOT = 3 };
 static uint32_t told_of_frees;
 
 static void on_free(const char *pool, const void *object, void *context) {
-    (void)object;
     assert_string_equal(pool, "deferred");
     assert_null(context);
     told_of_frees++;
@@ -57,7 +56,6 @@ static unsigned char *live_and_end(kolk_debug *debug, void *place) {
 }
 
 static void test_an_ended_life_can_be_read_until_it_is_wiped(void **state) {
-    (void)state;
     static uint64_t places[SLOTS][SIZE / 8];
     const uint32_t fill = 0x1deadb0b;
     kolk_debug *debug = begin(KOLK_DEBUG_FILL);
@@ -72,7 +70,6 @@ static void test_an_ended_life_can_be_read_until_it_is_wiped(void **state) {
 }
 
 static void test_its_block_is_freed_when_it_is_wiped(void **state) {
-    (void)state;
     kolk_debug *debug = begin(KOLK_DEBUG_BYPASS);
     unsigned char *object = live_and_end(debug, NULL);
     assert_int_equal(kolk_debug_find_(debug, object, 0, NULL), SLOT);

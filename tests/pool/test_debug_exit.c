@@ -57,7 +57,6 @@ static void run(void (*body)(void), char *text, size_t size) {
 }
 
 static void test_leaks_at_exit(void **state) {
-    (void)state;
     char bytes[4000];
     const char *text = bytes;
     run(leak, bytes, sizeof bytes);
@@ -68,7 +67,6 @@ static void test_leaks_at_exit(void **state) {
 }
 
 static void test_no_leaks_at_exit(void **state) {
-    (void)state;
     char text[1000];
     run(leak_nothing, text, sizeof text);
     assert_string_equal(text, "nothing else");

@@ -17,7 +17,6 @@ static void make_failing(kolk_pool *pool, const char *failures, kolk_pool_desc d
 }
 
 static double no_cost(const void *object, void *context) {
-    (void)object, (void)context;
     return 0;
 }
 
@@ -46,7 +45,6 @@ static const struct {
 
 /* promise: base.h "in pools whose ... entry applies" */
 static void test_every_nth_exactly(void **state) {
-    (void)state;
     static const uint32_t periods[] = {1, 2, 3, 7, 10, 49, 1000};
     for (unsigned n = 0; n < 3 * LENGTH_OF(modes) * LENGTH_OF(periods); n++) {
         kolk_pool pool;
@@ -81,7 +79,6 @@ static void test_every_nth_exactly(void **state) {
 
 /* Each object of an alloc_n counts, and the first failure ends the call. */
 static void test_alloc_n(void **state) {
-    (void)state;
     kolk_pool pool;
     void *objects[20];
     make_failing(&pool, "*:every=10", (kolk_pool_desc){.name = "several"});
@@ -96,7 +93,6 @@ static void test_alloc_n(void **state) {
 
 /* Allocs that fail because the pool is really full count as well. */
 static void test_a_full_pool(void **state) {
-    (void)state;
     kolk_pool pool;
     make_failing(&pool, "*:every=3", (kolk_pool_desc){.capacity = 1});
     void *object = taken_from(&pool);
@@ -126,7 +122,6 @@ static uint32_t failures_by_chance(const char *setting, uint8_t *which) {
 }
 
 static void test_by_chance(void **state) {
-    (void)state;
     static uint8_t first[TRIES], again[TRIES], other[TRIES];
     static const struct {
         const char *text;
@@ -170,7 +165,6 @@ static uint32_t first_failure(const char *failures, const char *name) {
 }
 
 static void test_which_pools(void **state) {
-    (void)state;
     static const struct {
         const char *failures, *name;
         uint32_t first;
@@ -216,7 +210,6 @@ static void test_which_pools(void **state) {
 
 /* A pool can be exempted by an entry of its own. promise: base.h "in pools whose ... entry applies" */
 static void test_which_pools_not(void **state) {
-    (void)state;
     kolk_pool pool;
     make_failing(&pool, "bullets:chance=0;*:every=1", (kolk_pool_desc){.name = "bullets"});
     for (uint32_t i = 0; i < SLOTS; i++) taken_from(&pool);
@@ -225,7 +218,6 @@ static void test_which_pools_not(void **state) {
 
 /* KOLK_FAIL is read at each init, like KOLK_DEBUG, but a descriptor cannot set it. */
 static void test_the_environment_is_read_at_each_init(void **state) {
-    (void)state;
     kolk_pool failing, sound;
     notes taken;
     begin_notes(&taken);
@@ -262,7 +254,6 @@ typedef struct hooked {
 
 static bool on_full(kolk_pool *pool, size_t bytes, void *context) {
     hooked *h = (hooked *)context;
-    (void)bytes;
     assert_true(kolk_pool_is_valid(pool));
     h->calls++;
     if (h->object) kolk_pool_free(pool, h->object);
@@ -272,7 +263,6 @@ static bool on_full(kolk_pool *pool, size_t bytes, void *context) {
 }
 
 static void test_on_full_is_asked(void **state) {
-    (void)state;
     hooked h = {.calls = 0};
     kolk_stats stats;
     make_failing(&h.pool, "*:every=2", (kolk_pool_desc){.full.on_full = on_full, .context = &h});
@@ -294,7 +284,6 @@ static void test_on_full_is_asked(void **state) {
 
 /* An alloc inside the hook may be forced to fail as well, and does not call the hook again. */
 static void test_an_alloc_inside_the_hook(void **state) {
-    (void)state;
     hooked h = {.calls = 0, .allocs = true};
     make_failing(&h.pool, "*:every=1", (kolk_pool_desc){.full.on_full = on_full, .context = &h});
     assert_null(kolk_pool_alloc(&h.pool));
@@ -305,7 +294,6 @@ static void test_an_alloc_inside_the_hook(void **state) {
 }
 
 static void test_ready_made_hooks(void **state) {
-    (void)state;
     kolk_pool pool;
     kolk_stats stats;
     make_failing(&pool, "*:every=1", (kolk_pool_desc){.ages = true, .full.on_full = kolk_pool_evict_oldest});
@@ -326,7 +314,6 @@ static void test_ready_made_hooks(void **state) {
 
 /* trap_full reports that the failure was forced. */
 static void test_trap_full(void **state) {
-    (void)state;
     kolk_pool pool;
     notes taken;
     begin_notes(&taken);
@@ -347,7 +334,6 @@ static void test_trap_full(void **state) {
 }
 
 static void test_the_overflow_pool_takes_over(void **state) {
-    (void)state;
     kolk_pool first, second;
     kolk_stats stats;
     make_failing(&second, "bullets:every=2", (kolk_pool_desc){.name = "second", .tag = 2, .capacity = 2});
@@ -395,7 +381,6 @@ static void assert_prints(const char *failures, const char *expected) {
 }
 
 static void test_bad_words_are_said_once(void **state) {
-    (void)state;
     static const char *const words[] = {"every",
                                         "every=",
                                         "every=0",

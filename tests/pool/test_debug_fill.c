@@ -37,7 +37,6 @@ static void live_and_die(kolk_pool *pool, uint32_t n, size_t size) {
 
 /* promise: base.h "a freed object ... keep, setup or teardown" */
 static void test_patterns_of_all_sizes_and_alignments(void **state) {
-    (void)state;
     for (size_t size = 1; size <= 300; size += SLOW ? 7 : 1) {
         kolk_pool pool;
         make_pool(&pool, &(kolk_pool_desc){.object_size = size,
@@ -83,7 +82,6 @@ static void start(fixture *f, kolk_reuse reuse) {
 }
 
 static void test_a_write_after_free_is_found_at_reuse(void **state) {
-    (void)state;
     for (size_t n = 0; n < LENGTH_OF(orders); n++) {
         fixture f;
         start(&f, orders[n]);
@@ -102,7 +100,6 @@ static void test_a_write_after_free_is_found_at_reuse(void **state) {
 }
 
 static void test_every_byte_counts(void **state) {
-    (void)state;
     for (uint32_t at = 0; at < SIZE; at++) {
         fixture f;
         char sentence[100];
@@ -118,7 +115,6 @@ static void test_every_byte_counts(void **state) {
 
 /* promise: README.md "slot 17: 00 00 80 3f written at byte 8" */
 static void test_the_bytes_that_changed(void **state) {
-    (void)state;
     const struct {
         uint32_t from, size, offset, count;
         const char *what; /* the bytes between "slot 1: " and " written"; NULL: they depend on the machine */
@@ -161,7 +157,6 @@ static void look_at_the_object(const kolk_failure *failure, void *context) {
 }
 
 static void test_it_is_put_right_before_the_handler_is_called(void **state) {
-    (void)state;
     fixture f;
     unsigned calls = 0;
     start(&f, KOLK_REUSE_LIFO);
@@ -178,7 +173,6 @@ static void test_it_is_put_right_before_the_handler_is_called(void **state) {
 /* ---- Pages that were returned to the system ---------------------------------------------------------------------- */
 
 static void test_pages_given_back_are_no_damage(void **state) {
-    (void)state;
     for (size_t n = 0; n < LENGTH_OF(orders); n++) {
         kolk_pool pool;
         reports kept;

@@ -39,7 +39,6 @@ static void check_layout(size_t size, size_t align) {
 
 /* promise: base.h "red zones of 16 ... KOLK_EACH_RUN is one object" */
 static void test_all_sizes_and_alignments(void **state) {
-    (void)state;
     for (size_t size = 1; size <= 300; size++) check_layout(size, 0);
     for (size_t align = 1; align <= 4096; align *= 2)
         for (size_t size = 1; size < 100; size += 14) check_layout(size, align);
@@ -93,7 +92,6 @@ static void damage_one_byte(kolk_reuse reuse, size_t size, ptrdiff_t at, seen_by
 }
 
 static void test_each_byte_of_the_zones(void **state) {
-    (void)state;
     static const size_t sizes[] = {1, 3, 8, 13, 16, 24, 100};
     for (size_t i = 0; i < LENGTH_OF(sizes); i++) {
         ptrdiff_t size = (ptrdiff_t)sizes[i];
@@ -107,7 +105,6 @@ static void test_each_byte_of_the_zones(void **state) {
 
 /* 13 bytes aligned to 64: all bytes after the thirteenth are a red zone. */
 static void test_the_first_byte_behind_a_size_that_is_no_multiple_of_its_alignment(void **state) {
-    (void)state;
     kolk_pool pool;
     reports kept;
     begin_reports(&kept);
@@ -133,7 +130,6 @@ static void test_the_first_byte_behind_a_size_that_is_no_multiple_of_its_alignme
 }
 
 static void test_many_bytes_and_both_sides_of_an_object(void **state) {
-    (void)state;
     kolk_pool pool;
     reports kept;
     begin_reports(&kept);
@@ -181,7 +177,6 @@ struct cell {
 KOLK_POOL_DEFINE(cells, cell)
 
 static void test_a_declared_and_defined_type(void **state) {
-    (void)state;
     cells pool;
     reports kept;
     cell *objects[10];

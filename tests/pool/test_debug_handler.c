@@ -109,7 +109,6 @@ static void use_all(kolk_pool *pool) {
 }
 
 static void test_a_handler_that_returns(void **state) {
-    (void)state;
     for (unsigned n = 0; n < LENGTH_OF(settings) * LENGTH_OF(orders) * CALLS; n++) {
         scene s = {.jumps = false};
         call what = (call)(n % CALLS);
@@ -150,7 +149,6 @@ static bool is_listed(void) {
 }
 
 static void test_a_handler_that_jumps_out(void **state) {
-    (void)state;
     for (unsigned n = 0; n < LENGTH_OF(settings) * LENGTH_OF(orders) * CALLS; n++) {
         static scene s; /* static, so that longjmp preserves it */
         memset(&s, 0, sizeof s);
@@ -179,7 +177,6 @@ static void test_a_handler_that_jumps_out(void **state) {
 static unsigned asked;
 
 static bool on_full(kolk_pool *pool, size_t bytes, void *context) {
-    (void)bytes, (void)context;
     asked++;
     kolk_pool_free(pool, first_alive(pool));
     return true;
@@ -188,7 +185,6 @@ static bool on_full(kolk_pool *pool, size_t bytes, void *context) {
 static jmp_buf back;
 
 static void jump_back(const kolk_failure *failure, void *context) {
-    (void)failure, (void)context;
     longjmp(back, 1);
 }
 
@@ -200,7 +196,6 @@ static bool alloc_n_jumps_out(kolk_pool *pool, uint32_t n) {
 }
 
 static void test_on_full_after_a_jump_out_of_alloc_n(void **state) {
-    (void)state;
     kolk_pool pool;
     unsigned char *objects[2];
     make_pool(&pool, &(kolk_pool_desc){.object_size = 12, .capacity = 2, .full.on_full = on_full, .debug = "guard"});
@@ -221,7 +216,6 @@ static void test_on_full_after_a_jump_out_of_alloc_n(void **state) {
 
 /* A hook that frees damaged objects is still running after the report, so its own allocs do not call it again. */
 static bool free_and_take_back(kolk_pool *pool, size_t bytes, void *context) {
-    (void)bytes, (void)context;
     asked++;
     kolk_pool_free(pool, kolk_pool_at(pool, 0));
     assert_non_null(kolk_pool_alloc(pool));
@@ -230,7 +224,6 @@ static bool free_and_take_back(kolk_pool *pool, size_t bytes, void *context) {
 }
 
 static void test_on_full_after_a_report_within_it(void **state) {
-    (void)state;
     kolk_pool pool;
     reports kept;
     begin_reports(&kept);

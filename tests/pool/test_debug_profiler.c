@@ -53,7 +53,6 @@ KOLK_POOL_TYPE(things, struct thing)
 /* promise: base.h "alloc and free do not use the fast path", "Pools that are initialised ... struct is copied",
  * "kolk_set_profiler" */
 static void test_events_in_order(void **state) {
-    (void)state;
     for (int bypassed = 0; bypassed < 2; bypassed++) {
         start();
         setenv("KOLK_BYPASS", bypassed ? "1" : "0", 1);
@@ -96,12 +95,10 @@ static void test_events_in_order(void **state) {
 }
 
 static bool set_up(void *object, void *context) {
-    (void)object;
     return *(bool *)context;
 }
 
 static void test_a_setup_that_fails_is_no_event(void **state) {
-    (void)state;
     for (int bypassed = 0; bypassed < 2; bypassed++) {
         kolk_pool pool;
         bool works = false;
@@ -123,7 +120,6 @@ static void test_a_setup_that_fails_is_no_event(void **state) {
 }
 
 static void test_only_pools_that_are_initialised_while_it_is_set(void **state) {
-    (void)state;
     kolk_pool before, during, after;
     make_pool(&before, &(kolk_pool_desc){.name = "before", .object_size = 8, .capacity = 3});
     start();
@@ -147,7 +143,6 @@ static void test_only_pools_that_are_initialised_while_it_is_set(void **state) {
 }
 
 static void test_it_is_copied(void **state) {
-    (void)state;
     static log_of_events other;
     memset(&other, 0, sizeof other);
     memset(&seen, 0, sizeof seen);
@@ -168,7 +163,6 @@ static void test_it_is_copied(void **state) {
 }
 
 static void test_either_function_may_be_missing(void **state) {
-    (void)state;
     kolk_pool pool;
     memset(&seen, 0, sizeof seen);
     kolk_set_profiler(&(kolk_profiler){.alloc = on_alloc, .context = &seen});
@@ -194,12 +188,10 @@ static void test_either_function_may_be_missing(void **state) {
 }
 
 static double cost(const void *object, void *context) {
-    (void)context;
     return *(const unsigned char *)object;
 }
 
 static void test_evictions_and_other_settings(void **state) {
-    (void)state;
     kolk_pool pool;
     start();
     make_pool(&pool, &(kolk_pool_desc){.name = "evicts",
@@ -224,7 +216,6 @@ static void test_evictions_and_other_settings(void **state) {
 
 /* There are as many frees as allocs, and each object's allocs and frees alternate. */
 static void test_events_balance(void **state) {
-    (void)state;
     static const char *const settings[] = {"trace", "fill,guard", "quarantine=5", "all"};
     for (size_t n = 0; n < LENGTH_OF(settings) * 3; n++) {
         kolk_pool pool;

@@ -12,7 +12,6 @@
 
 /* promise: base.h "the 64 slots freed last are not used again" */
 static void test_the_last_ones_wait(void **state) {
-    (void)state;
     for (size_t n = 0; n < LENGTH_OF(orders); n++) {
         kolk_pool pool;
         make_pool(&pool,

@@ -2,7 +2,6 @@
 #include "../help/debug_test.h"
 
 static double cost_of(const void *object, void *context) {
-    (void)context;
     return *(const double *)object;
 }
 
@@ -19,7 +18,6 @@ static void make_four(kolk_pool *pool, kolk_reuse reuse, void *objects[4]) {
 /* promise: "frees the oldest ... evict_oldest implies",
  * "kolk_pool_newer", "kolk_pool_newest", "kolk_pool_older", "kolk_pool_oldest", "Makes a live object the newest" */
 static void test_the_oldest_goes_first(void **state) {
-    (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
         kolk_pool pool;
         void *objects[4];
@@ -46,7 +44,6 @@ static void test_the_oldest_goes_first(void **state) {
 #define NEEDS(verb) "kolk: plain: " verb " needs .ages"
 
 static void test_a_pool_without_ages_says_so(void **state) {
-    (void)state;
     kolk_pool pool, before;
     notes taken;
     begin_notes(&taken);
@@ -77,7 +74,6 @@ static void test_a_pool_without_ages_says_so(void **state) {
 
 /* touch and protect report each pointer that is not a live object. A walk may continue from a dead object. */
 static void test_wrong_pointers(void **state) {
-    (void)state;
     for (unsigned mode = 0; mode < DEBUG_MODES; mode++) {
         kolk_pool pool;
         notes taken;
@@ -137,7 +133,6 @@ static void renew_instead(void *object, void *context) {
 
 /* on_evict renews the object that is to be evicted: it stays, also where its lives cannot be told apart by handles. */
 static void test_an_eviction_that_renews(void **state) {
-    (void)state;
     static const kolk_generations ways[] = {KOLK_GENERATIONS_RECYCLE, KOLK_GENERATIONS_NONE};
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
         for (size_t way = 0; way < LENGTH_OF(ways); way++) {
@@ -235,12 +230,10 @@ typedef struct voice {
 KOLK_POOL_TYPE(voices, voice)
 
 static double volume_of(const void *object, void *context) {
-    (void)context;
     return ((const voice *)object)->volume;
 }
 
 static void test_typed(void **state) {
-    (void)state;
     voices pool;
     assert_int_equal(
         voices_init(&pool,

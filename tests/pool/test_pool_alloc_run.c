@@ -20,7 +20,6 @@ static void assert_failed(const kolk_pool *pool, uint64_t failed) {
 /* The free slots at the end of those that were used, and the slots after them, are one run. The lent memory is not
  * zero, so what has not been written yet looks like free slots. promise: "Allocates n ... alone, in any order" */
 static void test_a_run_across_fresh(void **state) {
-    (void)state;
     for (uint32_t used = 1; used < 140; used++) {
         kolk_pool pool;
         static _Alignas(8) unsigned char memory[KOLK_POOL_BYTES(24, 8, 140)];
@@ -43,7 +42,6 @@ static void test_a_run_across_fresh(void **state) {
 /* A large pool has three levels of summary words, and a gap may be anywhere.
  * promise: "free take one step for each factor of 64", "Allocates n ... alone, in any order" */
 static void test_many_levels(void **state) {
-    (void)state;
     enum { MANY = 9000 };
     kolk_pool pool;
     make_lowest(&pool, (kolk_pool_desc){.object_size = 8, .capacity = MANY});
@@ -62,7 +60,6 @@ static void test_many_levels(void **state) {
 
 /* promise: "Returns NULL, and allocates nothing, if n is 0" */
 static void test_nothing_and_too_much(void **state) {
-    (void)state;
     kolk_pool pool, none = {0};
     make_lowest(&pool, (kolk_pool_desc){.capacity = 10, .max_capacity = 20});
     assert_null(kolk_pool_alloc_run(&pool, 0));
@@ -90,7 +87,6 @@ typedef struct calls {
 } calls;
 
 static bool on_full(kolk_pool *pool, size_t bytes, void *context) {
-    (void)bytes;
     ((calls *)context)->full++;
     kolk_pool_clear(pool);
     return true;
@@ -103,7 +99,6 @@ static void on_low(kolk_pool *pool, void *context) {
 
 /* on_low may make room for the run; on_full and the overflow pool are left alone. */
 static void test_hooks_of_a_full_pool(void **state) {
-    (void)state;
     calls called = {0};
     kolk_pool pool, spare;
     make_lowest(&spare, (kolk_pool_desc){.capacity = 10, .tag = 1});
@@ -139,7 +134,6 @@ static bool set_up_and_alloc(void *object, void *context) {
 }
 
 static void test_a_setup_that_allocates(void **state) {
-    (void)state;
     calls called = {0};
     kolk_pool pool;
     called.pool = &pool;
@@ -152,7 +146,6 @@ static void test_a_setup_that_allocates(void **state) {
 /* ---- The debug mode ---------------------------------------------------------------------------------------------- */
 
 static void test_a_pool_that_was_moved(void **state) {
-    (void)state;
     kolk_pool pool, moved_one;
     notes taken;
     make_lowest(&pool, (kolk_pool_desc){.capacity = 8, .debug = "fill"});
@@ -166,7 +159,6 @@ static void test_a_pool_that_was_moved(void **state) {
 }
 
 static void test_sites(void **state) {
-    (void)state;
     kolk_pool pool;
     notes taken;
     make_lowest(&pool, (kolk_pool_desc){.capacity = 8, .debug = "sites"});
@@ -180,7 +172,6 @@ static void test_sites(void **state) {
 }
 
 static void test_failing_allocs(void **state) {
-    (void)state;
     kolk_pool pool;
     setenv("KOLK_FAIL", "runs:every=3", 1);
     make_lowest(&pool, (kolk_pool_desc){.capacity = 90});
@@ -194,7 +185,6 @@ static void test_failing_allocs(void **state) {
 KOLK_POOL_TYPE(cells, int);
 
 static void test_typed(void **state) {
-    (void)state;
     cells pool;
     assert_int_equal(cells_init(&pool, &(kolk_pool_desc){.capacity = 80, .reuse = KOLK_REUSE_LOWEST}), KOLK_OK);
     int *row = cells_alloc_run(&pool, 80);

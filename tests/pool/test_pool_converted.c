@@ -127,7 +127,6 @@ static void go_on(old_ships *old, new_ships *new, uint64_t *random) {
 
 /* promise: "calls `convert` ... becomes valid" */
 static void test_random_histories(void **state) {
-    (void)state;
     uint64_t seed = number_from_environment("KOLK_TEST_SEED", 20261126), random = seed;
     print_message("KOLK_TEST_SEED=%" PRIu64 "\n", seed);
     for (unsigned round = 0; round < (does_a_part() ? 72 : 720); round++) {
@@ -156,13 +155,11 @@ static void test_random_histories(void **state) {
 }
 
 static void snapshot_within(void *object, const void *saved, size_t saved_size, void *context) {
-    (void)object, (void)saved, (void)saved_size;
     const kolk_pool *pool = context;
     assert_int_equal(kolk_pool_snapshot_size(pool), 0);
 }
 
 static void test_convert_is_a_hook(void **state) {
-    (void)state;
     old_ships pool;
     assert_int_equal(old_ships_init(&pool, &(kolk_pool_desc){.capacity = 8}), KOLK_OK);
     *old_ships_alloc(&pool) = (old_ship){.number = 3};

@@ -9,7 +9,6 @@ static _Alignas(64) unsigned char memory[4096];
 static kolk_pool no_pool;
 
 static double no_cost(const void *object, void *context) {
-    (void)object, (void)context;
     return 0;
 }
 
@@ -86,7 +85,6 @@ static const row rows[] = {
 /* promise: "Zero means the default, except for object_size", "the pool is left all zero", "aligned to object_align ...
  * grow then" */
 static void test_each_broken_rule_has_its_status(void **state) {
-    (void)state;
     for (size_t i = 0; i < LENGTH_OF(rows); i++) {
         kolk_pool pool;
         memset(&pool, 0xff, sizeof pool);
@@ -101,7 +99,6 @@ static void test_each_broken_rule_has_its_status(void **state) {
 }
 
 static void test_no_descriptor(void **state) {
-    (void)state;
     kolk_pool pool;
     memset(&pool, 0xff, sizeof pool);
     assert_int_equal(kolk_pool_init(&pool, NULL), KOLK_NO_DESCRIPTOR);
@@ -112,7 +109,6 @@ static void test_no_descriptor(void **state) {
 /* A program has a larger or smaller struct, or a different ABI: init zeroes as many bytes as the program states, and no
  * more. promise: "the pool is left all zero" */
 static void test_another_abi(void **state) {
-    (void)state;
     struct {
         kolk_pool pool;
         unsigned char more[64];
@@ -211,7 +207,6 @@ static void answer_everything(kolk_pool *pool, notes *taken) {
 
 /* promise: "count == fresh ... capacity 0" */
 static void test_the_all_zero_pool(void **state) {
-    (void)state;
     notes taken;
     begin_notes(&taken);
     static kolk_pool pool;
@@ -227,7 +222,6 @@ static void test_the_all_zero_pool(void **state) {
 /* ---- Bytes ------------------------------------------------------------------------------------------------------- */
 
 static bool setup(void *object, void *context) {
-    (void)object, (void)context;
     return true;
 }
 
@@ -284,7 +278,6 @@ static void memory_size_is_exact(const kolk_pool_desc *given) {
 
 /* promise: "1 bit; without an OS, on 32 bits: 2 bytes", "Returns how ... overflow are not checked" */
 static void test_memory_size_is_exact(void **state) {
-    (void)state;
     for_each_shape(memory_size_is_exact);
 }
 
@@ -298,7 +291,6 @@ static void pool_bytes_are_enough(const kolk_pool_desc *desc) {
 
 /* promise: "The same as a constant ... ranked, KOLK_POOL_RANK_BYTES" */
 static void test_pool_bytes_are_enough(void **state) {
-    (void)state;
     for_each_shape(pool_bytes_are_enough);
     for (uint32_t capacity = 1; capacity <= 300; capacity++) {
         for (int reuse = 0; reuse < 3; reuse++) {
@@ -311,7 +303,6 @@ static void test_pool_bytes_are_enough(void **state) {
 
 /* memory_size ignores some members, and returns 0 for a bad descriptor. */
 static void test_memory_size_of_other_descriptors(void **state) {
-    (void)state;
     kolk_pool_desc desc = {.object_size = 8, .capacity = 100};
     size_t size = kolk_pool_memory_size(&desc);
     desc.max_capacity = 1000;
@@ -332,7 +323,6 @@ static void test_memory_size_of_other_descriptors(void **state) {
 
 /* promise: "1 bit; without an OS, on 32 bits: 2 bytes", "NONE saves the 4 bytes per slot" */
 static void test_overhead_per_slot(void **state) {
-    (void)state;
     static const struct {
         kolk_reuse reuse;
         kolk_generations generations;

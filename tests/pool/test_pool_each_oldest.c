@@ -75,7 +75,6 @@ static void walk(void) {
  * one", "What is born or touched ... visit it again", "kolk_pool_each_oldest", "kolk_age_cursor_next"; typed.h
  * "Loops over each live object of a pool with .ages ... evicted and touched" */
 static void test_the_body_may_do_anything(void **state) {
-    (void)state;
     for (unsigned n = 0; n < 3 * LENGTH_OF(orders); n++) {
         static const char *const modes[] = {NULL, "fill", "guard"};
         it.random = 1 + n;
@@ -90,7 +89,6 @@ static void test_the_body_may_do_anything(void **state) {
 
 /* Of both, the slots are used again at once. promise: "A step is O(1) ... older than the current one" */
 static void test_current_and_next_are_born_again(void **state) {
-    (void)state;
     kolk_pool_desc desc = {.name = "things", .capacity = 4, .ages = true};
     assert_int_equal(things_init(&it.pool, &desc), KOLK_OK);
     struct thing *all[4];
@@ -112,7 +110,6 @@ static void test_current_and_next_are_born_again(void **state) {
 
 /* promise: "A restore ends the walk" */
 static void test_a_restore_ends_it(void **state) {
-    (void)state;
     static uint64_t block[64];
     kolk_pool_desc desc = {.name = "things", .capacity = 8, .ages = true};
     assert_int_equal(things_init(&it.pool, &desc), KOLK_OK);
@@ -129,7 +126,6 @@ static void test_a_restore_ends_it(void **state) {
 }
 
 static void test_without_ages_it_is_reported(void **state) {
-    (void)state;
     notes taken;
     begin_notes(&taken);
     assert_int_equal(things_init(&it.pool, &(kolk_pool_desc){.name = "things", .capacity = 1}), KOLK_OK);

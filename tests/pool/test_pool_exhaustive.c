@@ -108,7 +108,6 @@ static void extend(unsigned depth) {
 }
 
 static void test_every_sequence(void **state) {
-    (void)state;
     for (unsigned n = 0; n < 4 * 3 * 3 * 2; n++) {
         /* STRICT makes a difference only when slots are worn out. So few lives wear out a slot only in
          * test_pool_exhaustive_worn.c. */

@@ -11,7 +11,6 @@ typedef struct ship {
 KOLK_POOL_TYPE(ships, ship)
 
 static void test_calls_into_the_library(void **state) {
-    (void)state;
     ships fleet;
     assert_int_equal(ships_init(&fleet, &(kolk_pool_desc){.name = "fleet", .capacity = 100}), KOLK_OK);
     for (uint32_t i = 0; i < 100; i++) {
@@ -49,7 +48,6 @@ static void test_calls_into_the_library(void **state) {
 }
 
 static void test_misuse_by_calls(void **state) {
-    (void)state;
     ships fleet;
     notes taken;
     begin_notes(&taken);

@@ -85,7 +85,6 @@ static void ask(const kolk_pool *pool, void *object, uint32_t index, kolk_handle
 
 /* promise: "no system call, no lock"; typed.h "each function ... stride is a constant" */
 static void test_alloc_and_free(void **state) {
-    (void)state;
     for (unsigned none = 0; none < 2; none++) {
         things all;
         thing *objects[SLOTS];
@@ -115,7 +114,6 @@ static void test_alloc_and_free(void **state) {
 }
 
 static void test_questions(void **state) {
-    (void)state;
     for (int reuse = KOLK_REUSE_LIFO; reuse <= KOLK_REUSE_LOWEST; reuse++) {
         kolk_pool pool;
         make_pool(&pool,
@@ -135,7 +133,6 @@ static void test_questions(void **state) {
 }
 
 static void test_that_calls_are_counted(void **state) {
-    (void)state;
     kolk_pool pool;
     make_pool(&pool, &(kolk_pool_desc){.name = "slow", .object_size = sizeof(thing), .capacity = 1});
     calls = 0;

@@ -20,7 +20,6 @@ static void check_that_it_fits(const kolk_pool_desc *shape, void *memory, size_t
 }
 
 static void test_as_many_as_fit(void **state) {
-    (void)state;
     static const size_t object_sizes[] = {1, 2, 3, 8, 24, 60, 64, 1000, 4096, 70000, 3000000};
     enum { BYTES = 1 << 22 };
     uint64_t random = 1;

@@ -16,7 +16,6 @@ static void make(kolk_pool *pool, kolk_reuse reuse, const char *debug) {
 /* A twin in which free is called for each object hands out the same slots afterwards.
  * promise: "Frees n objects ... all the same" */
 static void test_the_same_order_as_single_frees(void **state) {
-    (void)state;
     for (size_t mode = 0; mode < DEBUG_MODES; mode++)
         for (size_t order = 0; order < LENGTH_OF(orders); order++) {
             kolk_pool pool, twin;
@@ -43,7 +42,6 @@ static void test_the_same_order_as_single_frees(void **state) {
 }
 
 static void test_mistakes_are_reported_and_the_others_are_freed(void **state) {
-    (void)state;
     for (size_t mode = 0; mode < DEBUG_MODES; mode++) {
         kolk_pool pool;
         notes taken;
@@ -79,13 +77,11 @@ static void free_by_handle(kolk_pool *pool, void *object) {
 }
 
 static void clear_one(kolk_pool *pool, void *object) {
-    (void)object;
     kolk_pool_clear(pool);
 }
 
 /* A slot's byte counts 128 lives. */
 static void test_each_free_ends_one_generation(void **state) {
-    (void)state;
     static void (*const ways[])(kolk_pool *, void *) = {free_one, free_n_of_one, free_by_handle, clear_one};
     for (size_t mode = 0; mode < DEBUG_MODES; mode++)
         for (size_t n = 0; n < LENGTH_OF(orders) * LENGTH_OF(ways); n++) {
@@ -111,7 +107,6 @@ static void test_each_free_ends_one_generation(void **state) {
 KOLK_POOL_TYPE(items, int);
 
 static void test_typed(void **state) {
-    (void)state;
     items pool;
     int *objects[4];
     assert_int_equal(items_init(&pool, &(kolk_pool_desc){.capacity = 4}), KOLK_OK);

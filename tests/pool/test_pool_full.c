@@ -8,7 +8,6 @@
 
 /* promise: "reports a bug ... handler returns" */
 static void test_trap_full(void **state) {
-    (void)state;
     kolk_pool pool;
     notes taken;
     begin_notes(&taken);
@@ -29,7 +28,6 @@ static void test_trap_full(void **state) {
 }
 
 static void test_trap_full_names_worn_out_slots(void **state) {
-    (void)state;
     kolk_pool pool;
     notes taken;
     begin_notes(&taken);
@@ -50,7 +48,6 @@ static void test_trap_full_names_worn_out_slots(void **state) {
 }
 
 static void jump_out(const kolk_failure *failure, void *context) {
-    (void)failure;
     longjmp(*(jmp_buf *)context, 1);
 }
 
@@ -64,7 +61,6 @@ static bool alloc_jumps_out(kolk_pool *pool) {
 
 /* promise: "throw only out of the ready-made hooks" */
 static void test_a_longjmp_out_of_trap_full(void **state) {
-    (void)state;
     kolk_pool pool;
     make_pool(&pool, &(kolk_pool_desc){.object_size = 8, .capacity = 1, .full.on_full = kolk_pool_trap_full});
     void *object = kolk_pool_alloc(&pool);
@@ -85,7 +81,6 @@ typedef struct hooked {
 } hooked;
 
 static bool jump_out_of_on_full(kolk_pool *pool, size_t bytes, void *context) {
-    (void)bytes;
     hooked *h = (hooked *)context;
     kolk_pool_free(pool, h->object);
     if (h->calls++ > 0) return true;
@@ -101,7 +96,6 @@ static bool a_hook_jumps_out(hooked *h) {
 /* A hook must return. One that does not is not called again, and its pool goes on.
  * promise: "throws nevertheless is not called again" */
 static void test_a_longjmp_out_of_on_full(void **state) {
-    (void)state;
     hooked h = {.calls = 0};
     make_pool(&h.pool,
               &(kolk_pool_desc){.object_size = 8, .capacity = 1, .full.on_full = jump_out_of_on_full, .context = &h});
@@ -134,7 +128,6 @@ static void start_voices(kolk_pool *pool, kolk_reuse reuse, int *asked, const do
 
 /* promise: "returns the cost of losing an object", "frees the live ... all are protected" */
 static void test_evict_cheapest(void **state) {
-    (void)state;
     static const double volumes[] = {5, 3, 1, 2, 1}; /* slots 2 and 4 are equally quiet: slot 2 is the lower */
     static const uint32_t order[] = {2, 4, 3, 1, 0};
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {

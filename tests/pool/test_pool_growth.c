@@ -9,7 +9,6 @@
 /* promise: "the pool can grow to this; 0", "the pool grows ... ever changes"; README.md "Objects never move ...
  * Pointers stay valid", "Objects have no header" */
 static void test_objects_never_move(void **state) {
-    (void)state;
     enum { N = 5000 };
     static void *objects[N];
     static kolk_handle handles[N];
@@ -45,7 +44,6 @@ static void test_objects_never_move(void **state) {
 
 /* Objects larger than the first step of growth. */
 static void test_growth_by_large_objects(void **state) {
-    (void)state;
     kolk_pool pool;
     make_pool(&pool, &(kolk_pool_desc){.object_size = 100000, .max_capacity = 7});
     for (uint32_t n = 0; n < 7; n++) {
@@ -59,7 +57,6 @@ static void test_growth_by_large_objects(void **state) {
 
 /* (Of a ring that goes round: test_pool_model.c.) promise: "Raises the capacity ... nothing has changed" */
 static void test_reserve(void **state) {
-    (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
         kolk_pool pool;
         make_pool(&pool,
@@ -91,7 +88,6 @@ static void test_reserve(void **state) {
 
 /* promise: "Releases whole ... budget no longer", "setup hook that could make the contents again" */
 static void test_trim_gives_memory_back(void **state) {
-    (void)state;
     enum { N = 20000 };
     for (unsigned i = 0; i < 6; i++) { /* each order of reuse, fixed and growing */
         kolk_pool pool;
@@ -134,7 +130,6 @@ static void test_trim_gives_memory_back(void **state) {
 
 /* trim also returns a last page whose end holds slots that were never handed out. */
 static void test_trim_gives_the_last_page_back(void **state) {
-    (void)state;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     uint32_t slots = (uint32_t)(page / OBJECT);
     kolk_pool pool;
@@ -157,7 +152,6 @@ static bool is_committed(const void *byte) {
 
 /* Only the memory that the capacity needs is committed; an access beyond it faults. */
 static void test_what_is_reserved_is_not_committed(void **state) {
-    (void)state;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     for (unsigned n = 0; n < 6; n++) {
         kolk_pool pool;
@@ -179,7 +173,6 @@ static void test_what_is_reserved_is_not_committed(void **state) {
 
 /* A growing pool that fits into a few pages is committed as a whole at init, and makes no later system calls. */
 static void test_a_small_growing_pool(void **state) {
-    (void)state;
     for (unsigned n = 0; n < 6; n++) {
         kolk_pool pool;
         kolk_stats stats;

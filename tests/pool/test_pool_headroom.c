@@ -33,7 +33,6 @@ static void make_shape(kolk_pool *pool, unsigned n, kolk_pool_desc desc) {
 /* A growing pool commits the headroom in advance, so urgent allocs make no system call, and succeed even when the
  * system refuses memory. promise: "Works like kolk_pool_alloc, but also ... call need not ask the system for memory" */
 static void test_headroom_is_committed_ahead(void **state) {
-    (void)state;
     static const size_t sizes[] = {8, OBJECT, 30000, 100000};
     static const uint32_t headrooms[] = {1, 7, 100, 150};
     for (unsigned n = 0; n < 3 * LENGTH_OF(sizes) * LENGTH_OF(headrooms); n++) {
@@ -64,7 +63,6 @@ static void test_headroom_is_committed_ahead(void **state) {
 }
 
 static void test_what_trap_full_says(void **state) {
-    (void)state;
     kolk_pool pool;
     notes taken;
     begin_notes(&taken);
@@ -115,7 +113,6 @@ static uint32_t slots_left(const kolk_pool *pool) {
  * take one of the last low_water slots. It is called again only if more than low_water slots were free in between.
  * promise: "passed to the hooks in `full` and `life`", "out of max_capacity, first calls on_low" */
 static void test_low_water_up_and_down(void **state) {
-    (void)state;
     static const uint32_t waters[] = {0, 1, 2, 5, SLOTS, UINT32_MAX}; /* 0, the default, means never */
     uint64_t random = seed;
     uint32_t times = 0;
@@ -159,7 +156,6 @@ static void test_low_water_up_and_down(void **state) {
 
 /* alloc_n and alloc_at cross low water as well: the hook is called once, by the next alloc at the latest. */
 static void test_low_water_is_crossed_by_others(void **state) {
-    (void)state;
     for (unsigned n = 0; n < 3 * 3; n++) {
         low l = {.calls = 0};
         make_pool(&l.pool, &(kolk_pool_desc){.name = "low",
@@ -193,7 +189,6 @@ static void test_low_water_is_crossed_by_others(void **state) {
 }
 
 static bool find_memory(kolk_pool *pool, size_t bytes, void *context) {
-    (void)pool, (void)bytes;
     ++*(unsigned *)context;
     refuse(0, false); /* as if other parts of the program had freed memory */
     return true;
@@ -201,7 +196,6 @@ static bool find_memory(kolk_pool *pool, size_t bytes, void *context) {
 
 /* After on_full, the alloc tries once more, and the pool may then get memory to grow. */
 static void test_a_hook_that_finds_memory_only(void **state) {
-    (void)state;
     for (unsigned n = 0; n < 3; n++) {
         kolk_pool pool;
         unsigned calls = 0;
@@ -221,7 +215,6 @@ static void test_a_hook_that_finds_memory_only(void **state) {
 
 static bool free_and_take(kolk_pool *pool, size_t bytes, void *context) {
     low *l = (low *)context;
-    (void)bytes;
     unsigned before = l->calls;
     for (int i = 0; i < 4; i++) kolk_pool_free(pool, l->objects[i]);
     for (int i = 0; i < 3; i++) l->objects[i] = taken_from(pool); /* the second alloc crosses low water again */
@@ -231,7 +224,6 @@ static bool free_and_take(kolk_pool *pool, size_t bytes, void *context) {
 
 /* Crossing low water within on_full calls no hook, and alloc_n of 0 objects does not cross it. */
 static void test_low_water_in_hooks(void **state) {
-    (void)state;
     for (unsigned n = 0; n < SHAPES; n++) {
         low l = {.calls = 0};
         make_shape(
@@ -252,7 +244,6 @@ static void test_low_water_in_hooks(void **state) {
 
 /* on_low may do everything that on_full may. promise: "may do the same ... slots were free" */
 static void test_what_the_hook_may_do(void **state) {
-    (void)state;
     for (unsigned n = 0; n < SHAPES; n++) {
         low l = {.frees = 2};
         make_shape(&l.pool, n, (kolk_pool_desc){.full.low_water = 3, .full.on_low = on_low, .context = &l});
@@ -288,7 +279,6 @@ static void test_what_the_hook_may_do(void **state) {
 /* Low water is measured against all slots that the pool may grow to: it does not run low just because the system
  * refuses memory. promise: "out of max_capacity, first calls on_low" */
 static void test_low_water_of_a_growing_pool(void **state) {
-    (void)state;
     for (unsigned n = 0; n < 3; n++) {
         low l = {.calls = 0};
         make_pool(&l.pool, &(kolk_pool_desc){.object_size = OBJECT,

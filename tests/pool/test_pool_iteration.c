@@ -86,7 +86,6 @@ static void each_once(items *pool, uint32_t slots, uint32_t n) {
  * object of a pool, a shared ... removed; break, continue and return work"; README.md "a loop visits only live
  * objects" */
 static void test_each_and_cursors(void **state) {
-    (void)state;
     for_each_pool(each_once);
 }
 
@@ -162,12 +161,10 @@ static void ranges_visit_each_once(items *pool, uint32_t slots, uint32_t n) {
 /* promise: "n neighbours ... returns NULL and sets", "kolk_cursor_next_run", "Begins a walk over n slots only"; typed.h
  * "the first of n ... freed; break, continue and return work" */
 static void test_runs(void **state) {
-    (void)state;
     for_each_pool(ranges_visit_each_once);
 }
 
 static void test_where_there_is_no_run(void **state) {
-    (void)state;
     items pool;
     make_items(&pool, KOLK_REUSE_LIFO, 100, 1);
     static const struct {
@@ -208,7 +205,6 @@ static void runs_and_objects_in_turn(items *pool, uint32_t slots, uint32_t n) {
 }
 
 static void test_runs_and_objects_in_turn(void **state) {
-    (void)state;
     for_each_pool(runs_and_objects_in_turn);
 }
 
@@ -217,7 +213,6 @@ static void test_runs_and_objects_in_turn(void **state) {
 /* Frees the current run and, in the next group, the objects behind its end and the last one. */
 static void free_by_runs(items *pool, uint32_t slots, uint32_t n) {
     uint32_t visited = 0, freed = 0, live = items_count(pool);
-    (void)n;
     KOLK_EACH_RUN(items, run, length, pool) {
         uint32_t end = run->number + length, last = end | (KOLK_GROUP - 1);
         for (uint32_t i = 0; i < length; i++, visited++) {
@@ -238,7 +233,6 @@ static void free_by_runs(items *pool, uint32_t slots, uint32_t n) {
 /* Makes holes in the rest of the group, or in the next one, which then is no run. */
 static void divide_the_next_run(items *pool, uint32_t slots, uint32_t n) {
     uint32_t next = 0;
-    (void)n;
     KOLK_EACH_RUN(items, run, length, pool) {
         for (uint32_t i = 0; i < length; i++) assert_true(items_is_live(pool, &run[i]));
         for (; next < run->number; next++) assert_null(items_at(pool, next));
@@ -252,7 +246,6 @@ static void divide_the_next_run(items *pool, uint32_t slots, uint32_t n) {
 /* (By object instead of by run: test_pool_model.c.) promise: "Any object ... not be visited", "current run may be freed
  * too" */
 static void test_freeing_meanwhile(void **state) {
-    (void)state;
     for_each_pool(free_by_runs);
     for_each_pool(divide_the_next_run);
 }
@@ -260,7 +253,6 @@ static void test_freeing_meanwhile(void **state) {
 /* Objects allocated during the walk may be visited or not. Older ones are visited once, and the walk ends. */
 static void alloc_meanwhile(items *pool, uint32_t slots, uint32_t n) {
     uint32_t visited = 0, live = items_count(pool);
-    (void)n;
     KOLK_EACH(items, each, pool) {
         if (each->visits++) continue;
         visited += each->number < slots;
@@ -272,7 +264,6 @@ static void alloc_meanwhile(items *pool, uint32_t slots, uint32_t n) {
 
 static void clear_meanwhile(items *pool, uint32_t slots, uint32_t n) {
     uint32_t visited = 0, live = items_count(pool);
-    (void)slots, (void)n;
     KOLK_EACH(items, each, pool) {
         visited++;
         items_clear(pool);
@@ -281,13 +272,11 @@ static void clear_meanwhile(items *pool, uint32_t slots, uint32_t n) {
 }
 
 static void test_allocating_and_clearing_meanwhile(void **state) {
-    (void)state;
     for_each_pool(alloc_meanwhile);
     for_each_pool(clear_meanwhile);
 }
 
 static void test_growing_meanwhile(void **state) {
-    (void)state;
     items pool;
     assert_int_equal(items_init(&pool, &(kolk_pool_desc){.capacity = 10, .max_capacity = 100000}), KOLK_OK);
     for (uint32_t i = 0; i < 10; i++) *items_alloc(&pool) = (item){.number = i};
@@ -317,7 +306,6 @@ static uint32_t end_of_the_first_run(items *pool) {
 }
 
 static void test_break_continue_return_and_nesting(void **state) {
-    (void)state;
     items pool;
     make_items(&pool, KOLK_REUSE_LIFO, 200, 0);
     uint32_t runs = 0;

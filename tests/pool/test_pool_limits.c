@@ -41,7 +41,6 @@ static void use(kolk_pool *pool, uint32_t capacity) {
 }
 
 static void test_capacities(void **state) {
-    (void)state;
     static const uint32_t capacities[] = {1, 63, 64, 65, 4095, 4096, 4097, 262144, 262145, 1u << 20};
     for (size_t n = 0; n < LENGTH_OF(capacities); n++) {
         for (size_t i = 0; i < LENGTH_OF(orders); i++) {
@@ -135,14 +134,12 @@ static void at_the_end_of_the_largest_pool(kolk_reuse reuse) {
 }
 
 static void test_the_largest_pool(void **state) {
-    (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) at_the_end_of_the_largest_pool(orders[i]);
 }
 
 /* The tag gets those of 32 bits that the index does not need: here one or none. With none, a handle of another pool is
  * not recognised. promise: "A tag uses ... share a tag" */
 static void test_the_last_bit_of_the_tag(void **state) {
-    (void)state;
     static const uint32_t max_capacities[] = {UINT32_C(1) << 31, (UINT32_C(1) << 31) + 1, UINT32_MAX};
     for (size_t i = 0; i < LENGTH_OF(max_capacities); i++) {
         kolk_pool pool;
@@ -159,14 +156,12 @@ static void test_the_last_bit_of_the_tag(void **state) {
 }
 #else
 static void test_the_last_bit_of_the_tag(void **state) {
-    (void)state;
     print_message("32 bits have no address space for pools of 2^31 slots\n");
     skip();
 }
 
 /* The largest possible pool: slots and metadata may use half of the address space, and one slot more is refused. */
 static void test_the_largest_pool(void **state) {
-    (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
         kolk_pool pool;
         kolk_pool_desc desc = {.object_size = 1, .max_capacity = UINT32_MAX, .reuse = orders[i]};
@@ -218,7 +213,6 @@ static void wrong_pointers_around(kolk_pool *pool, notes *taken, size_t size) {
 
 /* With align 1 the stride is the size. promise: "Is this the start ... including NULL" */
 static void test_every_size_and_its_wrong_pointers(void **state) {
-    (void)state;
     notes taken;
     begin_notes(&taken);
     for (size_t size = 1; size <= LARGEST; size++) {
@@ -252,7 +246,6 @@ static void test_every_size_and_its_wrong_pointers(void **state) {
 
 /* Distant addresses, which a division that ignores the high bits would take for slots. */
 static void test_far_pointers(void **state) {
-    (void)state;
     static const size_t sizes[] = {1, 2, 3, 4, 7, 8, 24, 48, 64, 96, 1000, 4095, 4096};
     for (size_t n = 0; n < LENGTH_OF(sizes); n++) {
         kolk_pool pool;
@@ -281,7 +274,6 @@ static void test_far_pointers(void **state) {
 
 /* promise: "a power of two up to 4096; 0" */
 static void test_alignments(void **state) {
-    (void)state;
     static const size_t sizes[] = {1, 8, 24, 100, 4096, 5000};
     for (size_t align = 1; align <= 4096; align *= 2) {
         for (size_t n = 0; n < LENGTH_OF(sizes); n++) {
@@ -313,7 +305,6 @@ static void test_alignments(void **state) {
 
 /* "the largest that divides object_size, at most 16" promise: "every type of that size without an _Alignas" */
 static void test_the_default_alignment(void **state) {
-    (void)state;
     static const struct {
         size_t size, align;
     } rows[] = {{1, 1}, {2, 2}, {3, 1}, {6, 2}, {8, 8}, {12, 4}, {16, 16}, {24, 8}, {48, 16}, {64, 16}, {100, 4}};
@@ -369,7 +360,6 @@ static double time_of_alloc_at(kolk_reuse reuse, uint32_t n, bool random, bool m
 /* In a pool with 32 times as many free slots, it takes about as long: a search would take 32 times as long.
  * promise: "O(1), and a step for each of these lower slots" */
 static void test_alloc_at_does_not_search(void **state) {
-    (void)state;
     for (unsigned n = 0; n < 12; n++) {
         double ratio = 100;
         for (unsigned tries = 0; tries < 8 && ratio > 8; tries++) {

@@ -6,7 +6,6 @@
 /* No O(1) check can find this mistake without a handle: the slot is alive again, and the stale pointer equals the new
  * one. promise: README.md "its handle gives NULL", "double free of a slot that is in use again" */
 static void test_free_after_reuse_is_not_seen_by_pointer_but_by_handle(void **state) {
-    (void)state;
     kolk_pool pool;
     notes taken;
     make_pool(&pool, &(kolk_pool_desc){.name = "bullets", .object_size = SIZE, .capacity = 5});
@@ -25,7 +24,6 @@ static void test_free_after_reuse_is_not_seen_by_pointer_but_by_handle(void **st
 }
 
 static void test_alloc_at_of_bad_handles(void **state) {
-    (void)state;
     kolk_pool pool, other;
     make_pool(&pool, &(kolk_pool_desc){.name = "bullets", .object_size = SIZE, .capacity = 5});
     make_pool(&other, &(kolk_pool_desc){.name = "other", .object_size = SIZE, .capacity = 5});

@@ -300,7 +300,6 @@ static void run_stream(uint64_t n) {
 }
 
 static void test_against_the_model(void **state) {
-    (void)state;
     for (uint64_t n = 0; n < STREAMS; n++) run_stream(n);
 }
 

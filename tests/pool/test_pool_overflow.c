@@ -182,7 +182,6 @@ static void operate(run *r, bool rising) {
 
 /* promise: "A free and an alloc ... stays there", "This pool's ... pool separately" */
 static void test_a_chain_of_three(void **state) {
-    (void)state;
     uint64_t random = seed;
     run *r = (run *)malloc(sizeof *r);
     assert_non_null(r);
@@ -208,7 +207,6 @@ static void test_a_chain_of_three(void **state) {
 /* ---- Which pool finds which objects ------------------------------------------------------------------------------ */
 
 static void test_ways_to_ask(void **state) {
-    (void)state;
     two t;
     void *objects[6];
     make_two(&t, (kolk_pool_desc){.full.headroom = 1, .full.cost = NULL}, (kolk_pool_desc){.full.headroom = 1});
@@ -237,7 +235,6 @@ static void test_ways_to_ask(void **state) {
 
 /* All pools of a chain need the same object size and alignment. promise: "same object_align and a different tag" */
 static void test_descriptors(void **state) {
-    (void)state;
     static _Alignas(64) unsigned char memory[2][1024];
     kolk_pool first, second, third;
     static const struct {
@@ -299,7 +296,6 @@ static void test_descriptors(void **state) {
 
 /* Whether a pool can serve as an overflow pool does not depend on its debug mode. */
 static void test_descriptors_in_debug_mode(void **state) {
-    (void)state;
     kolk_status without = KOLK_OK;
     for (size_t mode = 0; mode < DEBUG_MODES; mode++) {
         kolk_pool first, second;
@@ -320,7 +316,6 @@ static void test_descriptors_in_debug_mode(void **state) {
 /* ---- Reports ----------------------------------------------------------------------------------------------------- */
 
 static void test_wrong_pointers(void **state) {
-    (void)state;
     static const kolk_generations kinds[] = {KOLK_GENERATIONS_RECYCLE, KOLK_GENERATIONS_NONE};
     for (size_t i = 0; i < LENGTH_OF(kinds); i++) {
         two t;
@@ -373,7 +368,6 @@ static void test_wrong_pointers(void **state) {
 /* The first pool does not treat a stale handle of the second as another pool's. A handle that belongs to neither is
  * reported once. */
 static void test_handles_of_other_pools(void **state) {
-    (void)state;
     two t;
     notes taken;
     kolk_stats stats;
@@ -409,13 +403,11 @@ static void test_handles_of_other_pools(void **state) {
 /* ---- Memory returned to the system ------------------------------------------------------------------------------- */
 
 static void count_teardown(void *object, void *context) {
-    (void)object;
     ++*(unsigned *)context;
 }
 
 /* promise: "pool's last object is freed through this pool" */
 static void test_the_last_free_gives_memory_back(void **state) {
-    (void)state;
     for (unsigned n = 0; n < 3 * 3; n++) {
         enum { MANY = 200 };
         two t;

@@ -43,7 +43,6 @@ static void evict_oldest(kolk_pool *pool, void *context) {
 
 /* The overflow pool is tried before on_full, which may free an object of either pool. */
 static void test_on_full_comes_after_the_overflow_pool(void **state) {
-    (void)state;
     for (unsigned n = 0; n < 2; n++) {
         hooked h = {.calls = 0};
         kolk_stats stats;
@@ -70,7 +69,6 @@ static void test_on_full_comes_after_the_overflow_pool(void **state) {
 /* alloc_n calls either pool's on_full only for its first object. Later, on_full might evict objects that alloc_n has
  * already taken. promise: "Allocates up ... may call on_full" */
 static void test_alloc_n_evicts_nothing_that_it_has_given(void **state) {
-    (void)state;
     for (unsigned n = 0; n < 3; n++) {
         two t;
         void *objects[9];
@@ -89,7 +87,6 @@ static void test_alloc_n_evicts_nothing_that_it_has_given(void **state) {
 
 /* The overflow pool calls on_low at its own low water, whichever function takes its objects. */
 static void test_low_water_of_the_overflow_pool(void **state) {
-    (void)state;
     for (unsigned n = 0; n < 3; n++) {
         hooked h = {.calls = 0};
         void *objects[4];
@@ -111,7 +108,6 @@ static void test_low_water_of_the_overflow_pool(void **state) {
 
 /* on_low does not evict objects that alloc_n has taken: alloc_n calls it before it takes objects of that pool. */
 static void test_alloc_n_and_an_on_low_that_evicts(void **state) {
-    (void)state;
     for (unsigned n = 0; n < 3; n++) {
         two t;
         void *objects[9];
@@ -131,12 +127,10 @@ static void test_alloc_n_and_an_on_low_that_evicts(void **state) {
 
 /* Evictions in the overflow pool, by age and by cost. */
 static double cost_of(const void *object, void *context) {
-    (void)context;
     return *(const double *)object;
 }
 
 static void test_evictions_in_the_overflow_pool(void **state) {
-    (void)state;
     two t;
     kolk_stats stats;
     make_two(&t, (kolk_pool_desc){.full.cost = cost_of},
@@ -155,7 +149,6 @@ static void test_evictions_in_the_overflow_pool(void **state) {
 
 /* If an eviction frees no slot because the slot is worn out, the alloc does not take the overflow pool's headroom. */
 static void test_headroom_of_the_overflow_pool(void **state) {
-    (void)state;
     two t;
     make_two(
         &t,
@@ -172,7 +165,6 @@ static void test_headroom_of_the_overflow_pool(void **state) {
 
 /* If on_full frees a slot of the overflow pool, the alloc does not take the first pool's headroom. */
 static void test_headroom_of_the_first_pool(void **state) {
-    (void)state;
     for (unsigned n = 0; n < 3; n++) {
         hooked h = {.calls = 0};
         make_two(&h.t,
@@ -190,7 +182,6 @@ static void test_headroom_of_the_first_pool(void **state) {
 }
 
 static void jump_out(const kolk_failure *failure, void *context) {
-    (void)failure;
     longjmp(*(jmp_buf *)context, 1);
 }
 
@@ -204,7 +195,6 @@ static bool alloc_n_jumps_out(kolk_pool *pool, void **objects) {
 
 /* A handler jumps out of the overflow pool's trap: both pools remain usable. */
 static void test_a_longjmp_out_of_the_overflow_pool(void **state) {
-    (void)state;
     hooked h = {.calls = 0};
     void *objects[9];
     make_two(&h.t, (kolk_pool_desc){.full.on_full = free_it, .context = &h},
@@ -237,7 +227,6 @@ static bool alloc_jumps_out(kolk_pool *pool) {
 }
 
 static void test_a_longjmp_out_of_an_alloc(void **state) {
-    (void)state;
     hooked h = {.calls = 0};
     make_two(&h.t, (kolk_pool_desc){.full.on_full = free_it, .context = &h},
              (kolk_pool_desc){.full.on_full = kolk_pool_trap_full});

@@ -97,7 +97,6 @@ static void twin_evict(twins *t) {
 
 /* promise: "frees the live ... all are protected", "With .full.ranked ... find the same object" */
 static void test_the_same_victims(void **state) {
-    (void)state;
     for (uint64_t n = 0; n < 120; n += does_a_part() ? 7 : 1) {
         twins t;
         uint32_t most = n % 3 == 0 ? 1 + (uint32_t)n / 3 : n % 3 == 1 ? 150 : 700;
@@ -140,7 +139,6 @@ static void test_the_same_victims(void **state) {
 
 /* promise: "the cost of this live ... made at the first eviction" */
 static void test_how_often_costs_are_asked_for(void **state) {
-    (void)state;
     voices pool;
     unsigned asked = 0;
     assert_int_equal(voices_init(&pool, &(kolk_pool_desc){.capacity = 500,
@@ -175,7 +173,6 @@ static void test_how_often_costs_are_asked_for(void **state) {
 
 /* An order from which all objects have gone need not be made again. */
 static void test_no_costs_of_protected_objects(void **state) {
-    (void)state;
     voices pool;
     unsigned asked = 0;
     assert_int_equal(
@@ -204,7 +201,6 @@ static void test_no_costs_of_protected_objects(void **state) {
 }
 
 static void test_a_voice_too_quiet(void **state) {
-    (void)state;
     voices pool;
     assert_int_equal(voices_init(&pool, &(kolk_pool_desc){.capacity = 2, .full.cost = loudness, .full.ranked = true}),
                      KOLK_OK);
@@ -230,7 +226,6 @@ static double quietness(const void *object, void *context) {
 }
 
 static void test_another_cost_after_a_rebind(void **state) {
-    (void)state;
     voices pool;
     kolk_pool_desc desc = {
         .capacity = 3, .full.cost = loudness, .full.ranked = true, .full.on_full = kolk_pool_evict_cheapest};
@@ -248,7 +243,6 @@ static void test_another_cost_after_a_rebind(void **state) {
 }
 
 static void test_a_restored_pool(void **state) {
-    (void)state;
     voices pool;
     assert_int_equal(voices_init(&pool, &(kolk_pool_desc){.capacity = 40, .full.cost = loudness, .full.ranked = true}),
                      KOLK_OK);
@@ -270,7 +264,6 @@ static void test_a_restored_pool(void **state) {
 
 /* promise: "In a pool without .ranked, recost does nothing" */
 static void test_recost_without_an_order(void **state) {
-    (void)state;
     voices pool, zero = {0};
     assert_int_equal(voices_init(&pool, &(kolk_pool_desc){.capacity = 2, .full.cost = loudness}), KOLK_OK);
     voice *a = voice_of(&pool, 2), *b = voice_of(&pool, 1);
@@ -283,7 +276,6 @@ static void test_recost_without_an_order(void **state) {
 }
 
 static void test_recost_of_what_is_no_object(void **state) {
-    (void)state;
     reports kept = {.count = 0};
     kolk_set_failure_handler(keep_report, &kept);
     voices pool;

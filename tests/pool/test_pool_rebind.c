@@ -23,7 +23,6 @@ static bool full(kolk_pool *pool, size_t bytes, void *context) {
 }
 
 static void low(kolk_pool *pool, void *context) {
-    (void)pool;
     ((calls *)context)->low++;
 }
 
@@ -33,7 +32,6 @@ static double cost(const void *object, void *context) {
 }
 
 static void evicted(void *object, void *context) {
-    (void)object;
     ((calls *)context)->evicted++;
 }
 
@@ -44,12 +42,10 @@ static bool set_up(void *object, void *context) {
 }
 
 static void reset(void *object, void *context) {
-    (void)object;
     ((calls *)context)->reset++;
 }
 
 static void tear_down(void *object, void *context) {
-    (void)object;
     ((calls *)context)->torn_down++;
 }
 
@@ -70,7 +66,6 @@ static kolk_pool_desc all_hooks(calls *context) {
 
 /* promise: "Replaces the hooks ... one of the init" */
 static void test_the_same_descriptor_with_a_new_context(void **state) {
-    (void)state;
     for (int debug = 0; debug < 2; debug++) {
         calls before = {0}, after = {0};
         kolk_pool_desc desc = all_hooks(&before);
@@ -96,7 +91,6 @@ static void test_the_same_descriptor_with_a_new_context(void **state) {
 
 /* Without the fast paths' bounds, a new reset or on_low would be missed, and a hook that is gone would be called. */
 static void test_hooks_that_come_and_go(void **state) {
-    (void)state;
     calls counted = {0};
     for (int order = KOLK_REUSE_LIFO; order <= KOLK_REUSE_LOWEST; order++) {
         kolk_pool pool;
@@ -128,14 +122,12 @@ static void test_hooks_that_come_and_go(void **state) {
 }
 
 static void alloc_another(void *object, void *context) {
-    (void)object;
     assert_non_null(kolk_pool_alloc((kolk_pool *)context));
 }
 
 /* While a new reset hook runs, its slot is in no place. So the slots that alloc_at has left unlisted are listed first.
  */
 static void test_a_new_reset_after_alloc_at(void **state) {
-    (void)state;
     for (int order = KOLK_REUSE_LIFO; order <= KOLK_REUSE_LOWEST; order++) {
         kolk_pool pool;
         void *objects[10];
@@ -168,18 +160,15 @@ typedef struct told {
 } told;
 
 static void note_alloc(const char *pool, const void *object, size_t size, void *context) {
-    (void)object, (void)size;
     snprintf(((told *)context)->last, sizeof((told *)context)->last, "%s", pool);
 }
 
 static void look_for_second(const char *text, size_t length, void *context) {
-    (void)length;
     if (strstr(text, "second")) ((told *)context)->listed = true;
 }
 
 static void test_the_name_in_lists_and_reports(void **state) {
     static reports kept;
-    (void)state;
     kolk_pool pool;
     told heard = {{0}, false};
     char first[] = "first", second[] = "second";
@@ -213,7 +202,6 @@ static void refuse(kolk_pool *pool, const kolk_pool_desc *desc, kolk_status with
 
 /* tests/contracts/test_all_rebinds.c has more of them. promise: "KOLK_IN_HOOK if a hook is running; KOLK_MOVED" */
 static void test_what_is_refused(void **state) {
-    (void)state;
     kolk_pool pool;
     kolk_pool_desc own = {.name = "own", .object_size = 16, .capacity = 4, .max_capacity = 8};
     assert_int_equal(kolk_pool_init(&pool, &own), KOLK_OK);
@@ -237,7 +225,6 @@ static void test_what_is_refused(void **state) {
 }
 
 static void test_a_struct_that_has_changed(void **state) {
-    (void)state;
     ships fleet;
     assert_int_equal(ships_init(&fleet, &(kolk_pool_desc){.capacity = 4}), KOLK_OK);
     longer_ships *as_next = (longer_ships *)(void *)&fleet;

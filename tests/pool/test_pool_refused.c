@@ -6,7 +6,6 @@
 #include "../help/system_calls.h"
 
 static void test_trim_refused(void **state) {
-    (void)state;
     for (unsigned n = 0; n < 6; n++) {
         for (unsigned nth = 1; nth <= 2; nth++) {
             kolk_pool pool;
@@ -45,7 +44,6 @@ static kolk_pool_desc desc_of(unsigned n, uint32_t capacity, uint32_t max_capaci
 
 /* If the system does not take back pages that trim offers it, their contents are no longer verified. */
 static void test_trim_refused_in_debug_mode(void **state) {
-    (void)state;
     for (unsigned n = 0; n < SHAPES; n++) {
         kolk_pool pool;
         kolk_pool_desc desc = desc_of(n, 100, 0);
@@ -65,7 +63,6 @@ static void test_trim_refused_in_debug_mode(void **state) {
 
 /* Tests trap_full's sentence for a pool that may still grow. promise: "reports a bug ... handler returns" */
 static void test_trap_full_when_memory_is_refused(void **state) {
-    (void)state;
     kolk_pool pool;
     notes taken;
     kolk_pool_desc desc = shape(0, 2, 100);
@@ -86,7 +83,6 @@ static void test_trap_full_when_memory_is_refused(void **state) {
 }
 
 static bool reserve_and_alloc(kolk_pool *pool, size_t bytes, void *context) {
-    (void)bytes;
     refuse(0, false);
     assert_int_equal(kolk_pool_reserve(pool, 4), KOLK_OK);
     *(void **)context = kolk_pool_alloc(pool);
@@ -95,7 +91,6 @@ static bool reserve_and_alloc(kolk_pool *pool, size_t bytes, void *context) {
 
 /* If the hook leaves more objects alive than it found, that is not counted as an eviction. */
 static void test_a_hook_that_finds_memory_and_uses_it(void **state) {
-    (void)state;
     for (unsigned n = 0; n < 6; n++) {
         kolk_pool pool;
         kolk_stats stats;

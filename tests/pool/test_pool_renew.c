@@ -11,7 +11,6 @@ static uint32_t life_of(const kolk_pool *pool, const void *object) {
 
 /* More lives than the low part of a generation counts. The free slots, and the next alloc, stay the same. */
 static void test_lives_in_one_slot(void **state) {
-    (void)state;
     for (unsigned n = 0; n < LENGTH_OF(orders) * DEBUG_MODES * 2; n++) {
         kolk_pool pool;
         const char *debug = begin_debug_mode(n / LENGTH_OF(orders));
@@ -54,7 +53,6 @@ typedef struct hooked {
 } hooked;
 
 static bool count_setup(void *object, void *context) {
-    (void)object;
     ((hooked *)context)->setups++;
     return true;
 }
@@ -70,19 +68,16 @@ static void count_reset(void *object, void *context) {
 }
 
 static bool count_full(kolk_pool *pool, size_t bytes, void *context) {
-    (void)pool, (void)bytes;
     ((hooked *)context)->others++;
     return false;
 }
 
 static void count_low(kolk_pool *pool, void *context) {
-    (void)pool;
     ((hooked *)context)->others++;
 }
 
 /* promise: "NULL does nothing, and the result ... result is then NULL" */
 static void test_hooks(void **state) {
-    (void)state;
     for (unsigned n = 0; n < LENGTH_OF(orders) * DEBUG_MODES; n++) {
         hooked h = {.setups = 0};
         notes taken;
@@ -127,12 +122,10 @@ static void test_hooks(void **state) {
 
 /* A teardown hook may only free. */
 static void renew_in_teardown(void *object, void *context) {
-    (void)object;
     assert_null(kolk_pool_renew((kolk_pool *)context, first_alive((kolk_pool *)context)));
 }
 
 static void test_in_a_teardown(void **state) {
-    (void)state;
     kolk_pool pool;
     notes taken;
     kolk_pool_desc desc = {.name = "torn", .object_size = 4096, .capacity = 9, .context = &pool};
@@ -157,7 +150,6 @@ static void free_it(const kolk_failure *failure, void *context) {
 
 /* If the handler of a report of damage frees the object, the new one is that of an alloc. */
 static void test_a_handler_that_frees_the_object(void **state) {
-    (void)state;
     for (unsigned n = 0; n < LENGTH_OF(orders); n++) {
         kolk_pool pool;
         make_pool(&pool,
@@ -177,7 +169,6 @@ static void test_a_handler_that_frees_the_object(void **state) {
 
 /* `spare`: another slot is free. promise: "it may be at another ... old object is freed" */
 static void test_a_last_life(void **state) {
-    (void)state;
     for (unsigned n = 0; n < LENGTH_OF(orders) * DEBUG_MODES * 8; n++) {
         kolk_pool pool;
         kolk_stats stats;
@@ -208,7 +199,6 @@ static void test_a_last_life(void **state) {
 }
 
 static void test_an_object_of_the_overflow_pool(void **state) {
-    (void)state;
     for (size_t mode = 0; mode < DEBUG_MODES; mode++) {
         two t;
         const char *debug = begin_debug_mode(mode);
@@ -235,14 +225,12 @@ static two *overflowing;
 static void *in_second;
 
 static double renew_by_the_first_pool(const void *object, void *context) {
-    (void)object, (void)context;
     assert_null(kolk_pool_renew(&overflowing->first, in_second));
     return 0;
 }
 
 /* Neither a pool whose hook runs may renew objects, nor another pool the objects of such a pool. */
 static void test_in_hooks_of_both_pools(void **state) {
-    (void)state;
     for (size_t n = 0; n < 2 * DEBUG_MODES; n++) {
         two t;
         notes taken;

@@ -41,7 +41,6 @@ static void make_vector(kolk_pool *pool, kolk_reuse reuse) {
 /* A block does not contain the bytes between two objects.
  * promise: "The block contains ... 32-bit or 64-bit", "these slots 1 bit, 4 bytes for generations" */
 static void test_the_published_blocks(void **state) {
-    (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
         kolk_pool pool, other;
         make_vector(&pool, orders[i]);
@@ -74,7 +73,6 @@ static void test_the_published_blocks(void **state) {
 
 /* A restore into a pool with a larger or a just sufficient capacity succeeds; into a smaller one it fails. */
 static void test_other_capacities(void **state) {
-    (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
         kolk_pool pool, other;
         kolk_pool_desc desc = {.name = "room", .object_size = 1000, .capacity = 10, .reuse = orders[i]};
@@ -114,7 +112,6 @@ static void test_other_capacities(void **state) {
 /* What a block says about the saved pool's capacity, its length does not prove. So the pool gets slots for what was
  * handed out, even if its budget has no bytes for more, and not more at a time than an alloc takes. */
 static void test_a_capacity_that_nothing_proves(void **state) {
-    (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
         kolk_pool pool;
         kolk_budget budget = {.limit = 6400};
@@ -148,7 +145,6 @@ static void test_a_capacity_that_nothing_proves(void **state) {
 
 /* After a restore, ticks do not sweep beyond the slots that are then in use. */
 static void test_a_tick_after_a_restore(void **state) {
-    (void)state;
     kolk_pool pool;
     static void *objects[1000];
     make_pool(&pool, &(kolk_pool_desc){.name = "tick", .object_size = 1000, .capacity = 1, .max_capacity = 1000});
@@ -235,7 +231,6 @@ static bool try_forged(void *context, block forged) {
 }
 
 static void test_forged_bytes_and_numbers(void **state) {
-    (void)state;
     for (unsigned shape = 0; shape < SHAPES; shape++) {
         small s;
         make_small(&s, shape);
@@ -249,18 +244,15 @@ static void test_forged_bytes_and_numbers(void **state) {
 /* ---- Pools that have no snapshots, or cannot restore one --------------------------------------------------------- */
 
 static bool set_up(void *object, void *context) {
-    (void)object, (void)context;
     return true;
 }
 
 static void tear_down(void *object, void *context) {
-    (void)object, (void)context;
 }
 
 /* (Within a hook: contracts/test_all_hooks.c.) promise: "Returns 0 if no snapshot is possible, because", "Writes the
  * block ... below kolk_pool_snapshot_size" */
 static void test_hooks_that_stand_in_the_way(void **state) {
-    (void)state;
     kolk_pool_desc descs[] = {{0}, {.life.setup = set_up}, {.life.teardown = tear_down}};
     block taken = {NULL, 0};
     for (size_t n = 0; n < LENGTH_OF(descs); n++) {
@@ -279,7 +271,6 @@ static void test_hooks_that_stand_in_the_way(void **state) {
 /* restore refuses a snapshot of a pool with a different name, tag, object size, order of reuse, kind of generations or
  * ages. promise: "if it has the same ... provide these slots" */
 static void test_other_pools(void **state) {
-    (void)state;
     const kolk_pool_desc desc = {.name = "one", .object_size = 8, .capacity = 4};
     kolk_pool_desc others[7];
     for (size_t i = 0; i < LENGTH_OF(others); i++) others[i] = desc;
@@ -312,7 +303,6 @@ static void test_other_pools(void **state) {
 
 /* Blocks do not depend on what the debug mode puts around objects, and can be restored in a different debug mode. */
 static void test_debug_modes_understand_each_other(void **state) {
-    (void)state;
     static const char *const debugs[] = {NULL, "fill,guard,sites", "trace", "quarantine=2", "quarantine=1", "BYPASS"};
     for (size_t i = 0; i < 3 * LENGTH_OF(debugs) * LENGTH_OF(debugs); i++) {
         const char *from = debugs[i / 3 % LENGTH_OF(debugs)], *to = debugs[i / 3 / LENGTH_OF(debugs)];
@@ -353,7 +343,6 @@ static void test_debug_modes_understand_each_other(void **state) {
 
 /* Damage is reported before a restore overwrites it. Restored objects have the call of restore as their site. */
 static void test_damage_and_sites(void **state) {
-    (void)state;
     static notes taken;
     kolk_pool pool;
     make_pool(&pool, &(kolk_pool_desc){.name = "damage", .object_size = 4, .capacity = 4, .debug = "fill,guard,sites"});
@@ -384,7 +373,6 @@ static void test_damage_and_sites(void **state) {
 /* If a walk's body restores a snapshot, the walk continues over the restored objects, in place or in malloc blocks.
  * promise: "A walk that continues after a restore visits" */
 static void test_a_walk_that_restores(void **state) {
-    (void)state;
     for (unsigned bypass = 0; bypass < 2; bypass++) {
         kolk_pool pool;
         void *objects[1000];

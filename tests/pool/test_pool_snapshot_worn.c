@@ -5,7 +5,6 @@
 #include "snapshot_block.h"
 
 static void test_generations_beyond_the_last(void **state) {
-    (void)state;
     kolk_pool pool;
     setenv("KOLK_BYPASS", "0", 1);
     make_pool(&pool, &(kolk_pool_desc){.name = "worn", .object_size = 8, .capacity = 4});

@@ -26,7 +26,6 @@ KOLK_POOL_STATIC(packets, woken, PACKETS);
 
 /* promise: typed.h "defines a static ... init does" */
 static void test_its_first_alloc_makes_it(void **state) {
-    (void)state;
     is_asleep(&woken);
     struct packet *all[PACKETS];
     packets_handle handles[PACKETS];
@@ -62,7 +61,6 @@ KOLK_POOL_STATIC(packets, at, 2);
 KOLK_POOL_STATIC(packets, bound, 2);
 
 static void test_every_call_that_makes_it(void **state) {
-    (void)state;
     assert_non_null(packets_alloc_zeroed(&zeroed));
     assert_non_null(packets_alloc_urgent(&urgent));
     struct packet *two[3];
@@ -88,7 +86,6 @@ KOLK_POOL_STATIC(packets, other, 2);
 
 /* The init of a pool that overflows into it makes it too, because its tag must differ. */
 static void test_an_overflow_pool(void **state) {
-    (void)state;
     packets pool;
     kolk_pool_desc desc = {.capacity = 1, .full.overflow = &same.pool};
     assert_int_equal(packets_init(&pool, &desc), KOLK_BAD_OVERFLOW);
@@ -112,7 +109,6 @@ static void test_an_overflow_pool(void **state) {
 KOLK_POOL_STATIC(packets, asleep, 3);
 
 static void test_other_calls_find_no_slots(void **state) {
-    (void)state;
     unsigned char block[80] = {0};
     assert_int_not_equal(packets_restore(&asleep, block, sizeof block), KOLK_OK);
     packets_clear(&asleep);
@@ -126,7 +122,6 @@ static void test_other_calls_find_no_slots(void **state) {
 KOLK_POOL_STATIC(words, numbers, 100);
 
 static void test_small_objects(void **state) {
-    (void)state;
     uint32_t count = 0;
     for (uint64_t *word; (word = words_alloc(&numbers)); count++) *word = count;
     assert_int_equal(count, 100);
@@ -143,7 +138,6 @@ KOLK_POOL_STATIC(words, small, 13);
 /* The pool's own functions do what those of its type do, whichever calls come in between.
  * promise: typed.h "do what bullets_alloc(&fired) and so on do" */
 static void test_its_own_functions(void **state) {
-    (void)state;
     notes taken;
     begin_notes(&taken);
     packets_handle handles[PACKETS], before;

@@ -25,13 +25,11 @@ static long resident_bytes(void) {
 }
 
 static bool setup(void *object, void *context) {
-    (void)object, (void)context;
     return true;
 }
 
 /* promise: "`init` is O(1) and touches no slot" */
 static void test_init_touches_no_memory(void **state) {
-    (void)state;
     if (resident_bytes() < 0) {
         print_message("left out: this program has no /proc/self/smaps_rollup of its own\n");
         skip();
@@ -52,7 +50,6 @@ static void test_init_touches_no_memory(void **state) {
  * touched when it has had 128 lives. promise: "1 bit; without an OS, on 32 bits: 2 bytes"; README.md "5.2 bytes a
  * slot" */
 static void test_what_a_life_touches(void **state) {
-    (void)state;
     enum { SLOTS = 1000000, LIVES = 130 };
     if (resident_bytes() < 0 || UNDER_ASAN) {
         print_message(
@@ -94,7 +91,6 @@ __attribute__((constructor)) static void before_main(void) {
  * promise: slotmap.h "`init` is O(1) and touches no place"; queue.h "init is O(1), apart from the system's work";
  * bytemap.h "pages of the system does not touch the objects" */
 static void test_inits_of_other_kinds(void **state) {
-    (void)state;
     if (resident_bytes() < 0) {
         print_message("left out: this program has no /proc/self/smaps_rollup of its own\n");
         skip();
@@ -125,7 +121,6 @@ static void test_inits_of_other_kinds(void **state) {
 }
 
 static void test_static_storage_before_main(void **state) {
-    (void)state;
     assert_true(bullets_available(&early) + 10 >= 100);
     assert_int_equal(bullets_count(&early), 10);
     assert_true(bullets_is_valid(&early));
@@ -141,7 +136,6 @@ static void test_static_storage_before_main(void **state) {
 
 /* Wherever the storage is, it is aligned for a pool. promise: typed.h "n objects; you write the declaration" */
 static void test_storage_inside_a_struct(void **state) {
-    (void)state;
     typedef struct owner {
         char odd;
         KOLK_POOL_STORAGE(char, 3) letters;

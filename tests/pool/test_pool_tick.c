@@ -89,7 +89,6 @@ static void give_back_a_spike(kolk_pool_desc desc, uint32_t rest, uint32_t slots
 }
 
 static void test_memory_goes_back_in_steps(void **state) {
-    (void)state;
     static const uint32_t steps[] = {1, TICK_SLOTS, 600, 100000, UINT32_MAX};
     static const uint32_t rests[] = {0, 40};
     for (unsigned n = 0; n < 3 * LENGTH_OF(steps) * LENGTH_OF(rests); n++) {
@@ -107,7 +106,6 @@ static void test_memory_goes_back_in_steps(void **state) {
 
 /* A tick of 0 slots never returns memory, but is harmless. promise: "Once demand ... work than that" */
 static void test_no_slots(void **state) {
-    (void)state;
     static void *objects[MANY];
     kolk_pool pool;
     make_ticked(&pool, (kolk_pool_desc){.capacity = MANY - 7});
@@ -129,7 +127,6 @@ static void test_no_slots(void **state) {
 /* If demand rises and falls but stays above half, no memory is returned and no system call is made.
  * promise: "Once demand ... work than that", "It is O(1) while nothing changes" */
 static void test_hysteresis(void **state) {
-    (void)state;
     static void *objects[MANY];
     kolk_pool pool;
     make_ticked(&pool, (kolk_pool_desc){.capacity = MANY});
@@ -150,7 +147,6 @@ static void test_hysteresis(void **state) {
 
 /* A running sweep ends as soon as demand rises again; a later sweep starts from the beginning. */
 static void test_demand_that_rises_again(void **state) {
-    (void)state;
     for (unsigned n = 0; n < 3; n++) {
         static void *objects[MANY];
         kolk_pool pool;
@@ -196,7 +192,6 @@ static void count_teardown(void *object, void *context) {
 
 /* promise: "Returns the number of bytes released, which ... order of free slots" */
 static void test_who_gives_nothing(void **state) {
-    (void)state;
     static _Alignas(16) unsigned char memory[KOLK_POOL_BYTES(OBJECT, 8, MANY)];
     const kolk_pool_desc descs[] = {{.life.keep = true},
                                     {.memory = memory, .memory_size = sizeof memory, .capacity = MANY}};
@@ -216,7 +211,6 @@ static void test_who_gives_nothing(void **state) {
 /* A slot whose pages are returned is torn down, and set up again when it is needed. A tick tears down at most the
  * slots of one step. promise: "Once demand ... work than that" */
 static void test_hooks(void **state) {
-    (void)state;
     for (unsigned n = 0; n < 3 * 2; n++) {
         static void *objects[MANY];
         kolk_pool pool;
@@ -251,7 +245,6 @@ static void test_hooks(void **state) {
 
 /* The debug mode distinguishes pages that it has filled from pages that were returned. */
 static void test_debug_modes(void **state) {
-    (void)state;
     for (unsigned n = 0; n < 3 * (DEBUG_MODES - 1); n++) {
         static void *objects[MANY];
         kolk_pool pool;
@@ -275,7 +268,6 @@ static void test_debug_modes(void **state) {
  * step ahead of the count.
  * promise: "If demand nearly fills a pool that can grow" */
 static void test_growth_ahead(void **state) {
-    (void)state;
     for (unsigned n = 0; n < 3; n++) {
         kolk_pool pool;
         make_ticked(&pool, (kolk_pool_desc){.reuse = orders[n], .capacity = 200, .max_capacity = MANY});
@@ -300,7 +292,6 @@ static void test_growth_ahead(void **state) {
 
 /* Growth never exceeds the slots that the tick was given, and an unused pool does not grow. */
 static void test_growth_by_no_more_than_is_needed(void **state) {
-    (void)state;
     static const uint32_t steps[] = {0, 1, 10, UINT32_MAX};
     for (size_t i = 0; i < LENGTH_OF(steps); i++) {
         kolk_pool pool;
@@ -319,7 +310,6 @@ static void test_growth_by_no_more_than_is_needed(void **state) {
 /* Demand is the maximum of the count and of new peaks; it fades by 1/64 per tick down to 0. When it reaches 7/8 of the
  * capacity, the pool grows. promise: "It grows the pool ... 1/64 per tick" */
 static void test_the_measure(void **state) {
-    (void)state;
     uint64_t seed = number_from_environment("KOLK_TEST_SEED", 64), random = seed;
     print_message("KOLK_TEST_SEED=%" PRIu64 "\n", seed);
     static void *objects[MANY];
@@ -354,7 +344,6 @@ static void test_the_measure(void **state) {
 /* ---- The system refuses ------------------------------------------------------------------------------------------ */
 
 static void test_growth_refused(void **state) {
-    (void)state;
     for (unsigned n = 0; n < 6; n++) {
         for (unsigned nth = 1;; nth++) {
             kolk_pool pool;
@@ -378,7 +367,6 @@ static void test_growth_refused(void **state) {
 }
 
 static void test_giving_back_refused(void **state) {
-    (void)state;
     for (unsigned n = 0; n < 6; n++) {
         static void *objects[MANY];
         kolk_pool pool;

@@ -32,7 +32,6 @@ KOLK_RESOURCE_TYPE(lent_ships, ship)
 
 /* promise: typed.h "These are the functions ... follow from the type" */
 static void test_every_typed_function(void **state) {
-    (void)state;
     ships fleet;
     notes taken;
     begin_notes(&taken);
@@ -96,7 +95,6 @@ static void test_every_typed_function(void **state) {
 }
 
 static void test_names_of_types(void **state) {
-    (void)state;
     objects some;
     pools others;
     assert_int_equal(objects_init(&some, &(kolk_pool_desc){.capacity = 2}), KOLK_OK);
@@ -112,7 +110,6 @@ static void test_names_of_types(void **state) {
 /* Functions with a constant stride refuse the same pointers as the untyped ones. */
 #if KOLK_HOSTED
 static bool make_ship(void *context, const char *key, kolk_deadline deadline, void **resource, kolk_error *error) {
-    (void)context, (void)key, (void)deadline, (void)error;
     *resource = context;
     return true;
 }
@@ -120,7 +117,6 @@ static bool make_ship(void *context, const char *key, kolk_deadline deadline, vo
 
 /* A descriptor without a name gets the type's name. promise: typed.h "only pools of the same type share a tag" */
 static void test_the_types_name(void **state) {
-    (void)state;
     kolk_stats stats;
     ships fleet;
     assert_int_equal(ships_init(&fleet, &(kolk_pool_desc){.capacity = 1}), KOLK_OK);
@@ -159,7 +155,6 @@ static void test_the_types_name(void **state) {
 }
 
 static void test_misuse_of_a_typed_pool(void **state) {
-    (void)state;
     for (int reuse = 0; reuse < 3; reuse++) {
         ships fleet;
         notes taken;
@@ -192,7 +187,6 @@ static void test_misuse_of_a_typed_pool(void **state) {
 }
 
 static void test_the_all_zero_typed_pool(void **state) {
-    (void)state;
     static ships fleet;
     notes taken;
     ship stranger;
@@ -209,7 +203,6 @@ static void test_the_all_zero_typed_pool(void **state) {
 
 /* promise: "For a typed pool, set object_size = sizeof(T)" */
 static void test_size_and_alignment_are_the_types(void **state) {
-    (void)state;
     ships fleet;
     const kolk_pool_desc wrong[] = {
         {.object_size = sizeof(ship) + 1, .capacity = 1},
@@ -236,7 +229,6 @@ typedef struct vector {
 KOLK_POOL_TYPE(vectors, vector)
 
 static void test_an_aligned_type(void **state) {
-    (void)state;
     static KOLK_POOL_STORAGE(vector, 5) storage;
     vectors pool_of_vectors;
     assert_int_equal(vectors_init(&pool_of_vectors,
@@ -275,7 +267,6 @@ struct particle {
 KOLK_POOL_DEFINE(particles, particle)
 
 static void test_declared_before_it_is_defined(void **state) {
-    (void)state;
     particles all;
     assert_int_equal(particles_init(&all, &(kolk_pool_desc){.capacity = 100}), KOLK_OK);
     assert_int_equal(all.pool.stride, 11);
@@ -311,7 +302,6 @@ KOLK_POOL_MEMBER(shapes, struct label, label)
 
 /* promise: typed.h "has the size ... different type" */
 static void test_members(void **state) {
-    (void)state;
     shapes all;
     assert_int_equal(shapes_init(&all, &(kolk_pool_desc){.capacity = 3}), KOLK_OK);
     assert_int_equal(all.pool.stride, sizeof(union shape)); /* the size of the largest type */

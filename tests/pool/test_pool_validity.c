@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 static bool setup(void *object, void *context) {
-    (void)object, (void)context;
     return true;
 }
 
@@ -51,7 +50,6 @@ static void flip(uint64_t *words, uint32_t bit) {
 
 /* promise: "Checks every invariant of src/pool/pool.c" */
 static void test_counts_and_bounds(void **state) {
-    (void)state;
     for (unsigned n = 0; n < 12; n++) {
         kolk_pool pool;
         make_sound(&pool, orders[n % 3], n / 3 % 2, n / 6);
@@ -74,7 +72,6 @@ static void test_counts_and_bounds(void **state) {
 }
 
 static void test_states(void **state) {
-    (void)state;
     for (unsigned n = 0; n < 12; n++) {
         kolk_pool pool;
         make_sound(&pool, orders[n % 3], n / 3 % 2, n / 6);
@@ -90,7 +87,6 @@ static void test_states(void **state) {
 
 /* Two errors that together leave every count unchanged. promise: "Checks every invariant of src/pool/pool.c" */
 static void test_a_live_slot_for_a_free_one(void **state) {
-    (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
         kolk_pool pool;
         make_sound(&pool, orders[i], false, false);
@@ -106,7 +102,6 @@ static void test_a_live_slot_for_a_free_one(void **state) {
 
 /* Wrong entries in the list of free slots: a live slot, a slot beyond fresh, and a slot that occurs twice. */
 static void test_places(void **state) {
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         kolk_pool pool;
         make_sound(&pool, orders[i], false, false);
@@ -145,7 +140,6 @@ static void test_places(void **state) {
 }
 
 static void test_holes_and_their_summaries(void **state) {
-    (void)state;
     kolk_pool pool;
     make_sound(&pool, KOLK_REUSE_LOWEST, false, false);
     assert_int_equal(pool.levels, 3);
@@ -170,7 +164,6 @@ static void test_holes_and_their_summaries(void **state) {
 /* Every slot is alive, but one is marked as a hole as well. The counts of dead and of free slots agree, as both are
  * 0. */
 static void test_a_hole_too_many(void **state) {
-    (void)state;
     kolk_pool pool;
     make_pool(&pool, &(kolk_pool_desc){.name = "full", .object_size = 8, .capacity = 70, .reuse = KOLK_REUSE_LOWEST});
     for (uint32_t i = 0; i < 70; i++) assert_non_null(kolk_pool_alloc(&pool));
@@ -185,7 +178,6 @@ static void test_a_hole_too_many(void **state) {
 /* Counts that contradict each other, although their sum is right, are found before they cause a read beyond the stack
  * or ring of free slots, where an inaccessible page lies. promise: "Checks every invariant of src/pool/pool.c" */
 static void test_counts_that_lead_outside(void **state) {
-    (void)state;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     unsigned char *pages =
         (unsigned char *)mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -218,16 +210,13 @@ static void test_counts_that_lead_outside(void **state) {
 
 /* Options that lower the bounds of the fast paths: ages, hooks, headroom and low water (I4). */
 static void no_hook(kolk_pool *pool, void *context) {
-    (void)pool, (void)context;
 }
 
 static double no_cost(const void *object, void *context) {
-    (void)object, (void)context;
     return 0;
 }
 
 static void test_floors(void **state) {
-    (void)state;
     static const kolk_pool_desc descs[] = {{.full.headroom = 5},
                                            {.full.low_water = 5, .full.on_low = no_hook},
                                            {.full.headroom = 2, .full.low_water = 4, .full.on_low = no_hook},
@@ -271,7 +260,6 @@ static void make_aged(kolk_pool *pool, kolk_reuse reuse) {
 }
 
 static void test_the_order_of_births(void **state) {
-    (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
         kolk_pool pool;
         make_aged(&pool, orders[i]);
@@ -308,7 +296,6 @@ static void test_the_order_of_births(void **state) {
 
 /* The order of costs (I10): all costs are equal, so the slots are in their own order. */
 static void test_the_order_of_costs(void **state) {
-    (void)state;
     kolk_pool pool;
     make_pool(&pool, &(kolk_pool_desc){.name = "ranked",
                                        .object_size = 8,
@@ -338,7 +325,6 @@ static void test_the_order_of_costs(void **state) {
 #define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
 
 static void test_slots_that_do_not_count(void **state) {
-    (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
         kolk_pool pool;
         make_sound(&pool, orders[i], false, false);

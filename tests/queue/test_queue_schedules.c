@@ -19,7 +19,6 @@ static kolk_status allowed;
 static int64_t patience; /* milliseconds */
 
 static void drop(void *item, void *context) {
-    (void)item;
     ((state *)context)->dropped++;
 }
 
@@ -190,7 +189,6 @@ static void run(const char *name, void (*first)(void *), void (*second)(void *),
 }
 
 static int set_up(void **unused) {
-    (void)unused;
     capacity = 1;
     allowed = KOLK_OK;
     patience = -1;
@@ -198,7 +196,6 @@ static int set_up(void **unused) {
 }
 
 static void test_two(void **unused) {
-    (void)unused;
     for (capacity = 1; capacity <= 2; capacity++) {
         run(capacity == 1 ? "two items, one cell" : "two items, two cells", push_two, pop_both_in_order, NULL);
         run(capacity == 1 ? "two at once, one cell" : "two at once, two cells", push_two, pop_two_at_once, NULL);
@@ -206,24 +203,20 @@ static void test_two(void **unused) {
 }
 
 static void test_two_producers(void **unused) {
-    (void)unused;
     run("two producers", push_one, pop_two, push_one);
 }
 
 static void test_two_consumers(void **unused) {
-    (void)unused;
     run("two consumers", push_two, pop_one, pop_one);
 }
 
 static void test_tries(void **unused) {
-    (void)unused;
     patience = 0;
     allowed = KOLK_FULL;
     run("tries", push_one, pop_one, push_one);
 }
 
 static void test_deadlines(void **unused) {
-    (void)unused;
     patience = 3;
     allowed = KOLK_TIMEOUT;
     run("deadlines of consumers", push_one, pop_one, pop_one);
@@ -231,28 +224,24 @@ static void test_deadlines(void **unused) {
 }
 
 static void test_close(void **unused) {
-    (void)unused;
     allowed = KOLK_CLOSED;
     run("close", push_one, pop_two, close_queue);
     run("close, producer", push_two, push_one, close_queue);
 }
 
 static void test_shutdown(void **unused) {
-    (void)unused;
     allowed = KOLK_SHUTDOWN;
     run("shutdown, consumer", pop_one, push_one, shut_down);
     run("shutdown, producers", push_one, push_one, shut_down);
 }
 
 static void test_clear(void **unused) {
-    (void)unused;
     capacity = 2;
     run("clear", push_two, clear, NULL);
 }
 
 /* Two threads ask for the descriptor at the same time. promise: "The descriptor ... not Linux" */
 static void test_fd(void **unused) {
-    (void)unused;
     schedule_must_pass(&(schedule){.name = "fd",
                                    .context = &own,
                                    .begin = begin,
@@ -264,7 +253,6 @@ static void test_fd(void **unused) {
 
 /* Each script begins with the ending that releases the waiter, and no later step may make the waiter go on waiting. */
 static void test_no_ending_hides_another(void **unused) {
-    (void)unused;
     static const script scripts[] = {
         {"sr+c-r", KOLK_QUEUE_READABLE, KOLK_SHUTDOWN}, {"cr+c-r", KOLK_QUEUE_READABLE, KOLK_CLOSED},
         {"srcr", KOLK_QUEUE_READABLE, KOLK_SHUTDOWN},   {"srsr", KOLK_QUEUE_READABLE, KOLK_SHUTDOWN},

@@ -12,7 +12,6 @@
 
 /* promise: "All members ... time is KOLK_BAD_TIME", "It creates ... left all zero" */
 static void test_descriptors_that_are_refused(void **state) {
-    (void)state;
     static const struct {
         kolk_resource_pool_desc desc;
         kolk_status status;
@@ -40,7 +39,6 @@ static void test_descriptors_that_are_refused(void **state) {
 }
 
 static void test_all_zero_is_closed(void **state) {
-    (void)state;
     kolk_resource_pool none = {.inside = NULL};
     kolk_borrowed borrow;
     kolk_resource_pool_stats all;
@@ -63,7 +61,6 @@ static void test_all_zero_is_closed(void **state) {
 
 /* promise: "The most resources at a time, for all ... At most 65,536", "idle resources are destroyed ... 0: 600,000" */
 static void test_defaults(void **state) {
-    (void)state;
     kolk_borrowed all[11];
     begin((kolk_resource_pool_desc){.max = 0});
     for (int i = 0; i < 10; i++) all[i] = borrowed(NULL);
@@ -86,7 +83,6 @@ static void test_defaults(void **state) {
 
 /* The struct may be moved, even while a resource is lent. promise: "A zero-initialised ... may be moved" */
 static void test_a_moved_pool(void **state) {
-    (void)state;
     begin((kolk_resource_pool_desc){.max = 1});
     kolk_borrowed one = borrowed(NULL), again;
     kolk_resource_pool moved_pool = pool;
@@ -103,7 +99,6 @@ static void test_a_moved_pool(void **state) {
 /* An init does not look at what the struct was before, so it reports nothing, and the first pool goes on.
  * promise: "If a pool is initialised ... list both" */
 static void test_a_live_pool_is_initialised_again(void **state) {
-    (void)state;
     notes taken;
     begin((kolk_resource_pool_desc){.name = "lost", .max = 1});
     kolk_borrowed one = borrowed(NULL);
@@ -127,7 +122,6 @@ static void test_a_live_pool_is_initialised_again(void **state) {
  * promise: "see validate ... -1: before every borrow", "`log` receives borrows ... 1,000; -1: none", "Resources are
  * destroyed ... 0: 1,800,000" */
 static void test_the_times_of_a_descriptor(void **state) {
-    (void)state;
     for (int64_t ms = -1; ms <= 1; ms++) {
         begin((kolk_resource_pool_desc){.idle_timeout_ms = ms,
                                         .max_lifetime_ms = ms,
@@ -150,18 +144,15 @@ static void test_the_times_of_a_descriptor(void **state) {
 }
 
 static bool create_nothing(void *context, const char *key, kolk_deadline deadline, void **resource, kolk_error *error) {
-    (void)context, (void)key, (void)deadline, (void)resource, (void)error;
     return true;
 }
 
 static void never_destroy(void *context, void *resource) {
-    (void)context, (void)resource;
     fail();
 }
 
 /* A create that returns true but leaves the resource NULL counts as failed. */
 static void test_a_create_that_gives_nothing(void **state) {
-    (void)state;
     kolk_resource_pool_desc desc = {
         .max = 1, .create = create_nothing, .destroy = never_destroy, .no_housekeeper = true};
     kolk_borrowed one;
@@ -183,7 +174,6 @@ static void borrow_in_create(void) {
 
 /* promise: "if such a borrow would have to wait", "close was called ... KOLK_KEY_TOO_LONG, KOLK_NO_MEMORY" */
 static void test_create_that_borrows_from_its_own_pool(void **state) {
-    (void)state;
     begin((kolk_resource_pool_desc){.max = 2, .max_creating = 1});
     next_call_does(CREATE, borrow_in_create);
     kolk_borrowed one = borrowed(NULL);
@@ -192,7 +182,6 @@ static void test_create_that_borrows_from_its_own_pool(void **state) {
 }
 
 static void test_deadlines_are_handed_on(void **state) {
-    (void)state;
     begin((kolk_resource_pool_desc){.max = 1, .validate = validate_thing, .validate_after_ms = -1});
     kolk_borrowed one;
     kolk_deadline deadline = in(70);
@@ -214,7 +203,6 @@ static void test_deadlines_are_handed_on(void **state) {
 
 /* promise: "no resource was ready until the deadline" */
 static void test_a_timeout_tells_who_has_them(void **state) {
-    (void)state;
     kolk_borrowed one;
     begin((kolk_resource_pool_desc){.max = 2});
     kolk_borrowed first = borrowed(NULL);
@@ -243,7 +231,6 @@ static void test_a_timeout_tells_who_has_them(void **state) {
 
 /* promise: "the status of a borrow ... failure handler", "Does nothing ... reported as KOLK_WRONG_POOL" */
 static void test_a_second_give_back_is_reported(void **state) {
-    (void)state;
     notes taken;
     begin((kolk_resource_pool_desc){.max = 2});
     kolk_borrowed first = borrowed(NULL), copy = first;
@@ -267,7 +254,6 @@ static void test_a_second_give_back_is_reported(void **state) {
 /* With `sites`, the report of a second give_back names the thread that returned the resource first, or its present
  * borrower. promise: "a resource pool ... last borrower" */
 static void test_a_second_give_back_tells_of_the_first(void **state) {
-    (void)state;
     skip_on_windows(); /* sites have no names there */
     notes taken;
     char words[100];
@@ -307,7 +293,6 @@ static void test_a_second_give_back_tells_of_the_first(void **state) {
 
 /* Borrows of a slot are counted in 32 bits. The count skips 0, because it would give the null handle. */
 static void test_borrows_beyond_count(void **state) {
-    (void)state;
     begin((kolk_resource_pool_desc){.max = 1});
     make_idle(1, NULL);
     kolk_entry_at_(pool.inside, 0)->borrows = UINT32_MAX - 1;
@@ -317,7 +302,6 @@ static void test_borrows_beyond_count(void **state) {
 }
 
 static void test_a_borrow_of_another_pool_is_reported(void **state) {
-    (void)state;
     notes taken;
     kolk_resource_pool second;
     kolk_resource_pool_desc desc = {.name = "db", .context = &f, .create = create_thing, .no_housekeeper = true};
@@ -339,7 +323,6 @@ static void test_a_borrow_of_another_pool_is_reported(void **state) {
 
 /* FNV-1a maps both keys to 0x4ba954fb. promise: "Up to 255 bytes; NULL" */
 static void test_keys_with_the_same_hash(void **state) {
-    (void)state;
     begin((kolk_resource_pool_desc){.max = 2});
     kolk_borrowed one = borrowed("gwfac"), other_one = borrowed("16wuc");
     return_it(&one);
@@ -351,7 +334,6 @@ static void test_keys_with_the_same_hash(void **state) {
 }
 
 static void test_keys_have_255_bytes(void **state) {
-    (void)state;
     char key[257];
     kolk_borrowed one;
     kolk_borrow_desc desc = {.key = key, .deadline = KOLK_NOW, .who = NULL};
@@ -373,7 +355,6 @@ static void evict_now(void) {
 
 /* promise: "Idle ones are destroyed ... its borrower gets another one" */
 static void test_evict(void **state) {
-    (void)state;
     begin((kolk_resource_pool_desc){.max = 3});
     make_idle(2, NULL);
     kolk_borrowed one = borrowed(NULL);
@@ -398,7 +379,6 @@ static void resume_now(void) {
 
 /* promise: "no resource is ready ... created for the next borrow", "Between pause ... may come back" */
 static void test_pause(void **state) {
-    (void)state;
     kolk_borrowed one, used;
     begin((kolk_resource_pool_desc){.max = 2});
     make_idle(1, NULL);
@@ -417,7 +397,6 @@ static void test_pause(void **state) {
 
 /* promise: "every borrow that is waiting ... interrupts your functions", "KOLK_OK: no ... reported before" */
 static void test_close_waits_for_what_is_lent(void **state) {
-    (void)state;
     begin((kolk_resource_pool_desc){.max = 2});
     make_idle(2, NULL);
     other = borrowed(NULL);
@@ -429,7 +408,6 @@ static void test_close_waits_for_what_is_lent(void **state) {
 
 /* promise: "If the pool ... back is a bug, which is reported", "KOLK_OK: no ... reported before" */
 static void test_deinit_names_the_holders(void **state) {
-    (void)state;
     notes taken;
     begin((kolk_resource_pool_desc){.max = 2});
     other = borrowed(NULL);
@@ -448,7 +426,6 @@ static void test_deinit_names_the_holders(void **state) {
 /* ---- The environment --------------------------------------------------------------------------------------------- */
 
 static void test_forced_failures(void **state) {
-    (void)state;
     kolk_borrowed one;
     setenv("KOLK_FAIL", "db:every=2", 1);
     begin((kolk_resource_pool_desc){.max = 4});
@@ -461,7 +438,6 @@ static void test_forced_failures(void **state) {
 }
 
 static void test_sites(void **state) {
-    (void)state;
     skip_on_windows(); /* sites have no names there */
     notes taken;
     setenv("KOLK_DEBUG", "sites,fill,guard:db", 1);

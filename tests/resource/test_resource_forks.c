@@ -102,7 +102,6 @@ static void evict(void) {
 }
 
 static bool wants_all(const char *key, const void *resource, bool in_use, void *context) {
-    (void)key, (void)resource, (void)in_use, (void)context;
     stop_here();
     return true;
 }
@@ -122,7 +121,6 @@ static void resize(void) {
 }
 
 static void take_note_only(const kolk_failure *failure, void *context) {
-    (void)context;
     INSIST(failure->rule == KOLK_LEAK);
 }
 
@@ -157,7 +155,6 @@ static void make_own(void) {
 
 static void live_on(void *unused) {
     static const kolk_deadline deadlines[] = {{0}, {INT64_MAX}};
-    (void)unused;
     alarm(300); /* the parent's locks may be held for ever in the child */
     uint32_t calls[DEEDS];
     memcpy(calls, f.calls, sizeof calls);
@@ -208,7 +205,6 @@ static bool fork_at_step(void) {
 }
 
 static void test_forks(void **state) {
-    (void)state;
     static const doing all[] = {{"borrow and give", borrow_and_give, false},
                                 {"borrow three", borrow_three, false},
                                 {"evict", evict, false},

@@ -38,7 +38,6 @@ static void leave(version *module) {
 
 static bool create(void *context, const char *key, kolk_deadline deadline, void **resource, kolk_error *error) {
     static char thing;
-    (void)key, (void)deadline, (void)error;
     version *module = context;
     enter(module);
     if (LOAD(module->hangs)) __atomic_add_fetch(&module->waiting, 1, __ATOMIC_SEQ_CST);
@@ -49,13 +48,11 @@ static bool create(void *context, const char *key, kolk_deadline deadline, void 
 }
 
 static void destroy(void *context, void *resource) {
-    (void)resource;
     enter(context);
     leave(context);
 }
 
 static bool validate(void *context, void *resource, kolk_deadline deadline) {
-    (void)resource, (void)deadline;
     enter(context);
     pause_briefly();
     leave(context);
@@ -63,14 +60,12 @@ static bool validate(void *context, void *resource, kolk_deadline deadline) {
 }
 
 static bool reset(void *context, void *resource) {
-    (void)resource;
     enter(context);
     leave(context);
     return true;
 }
 
 static void take_log(void *context, const kolk_resource_event *event) {
-    (void)event;
     enter(context);
     pause_briefly();
     leave(context);
@@ -91,7 +86,6 @@ static kolk_resource_pool_desc desc_of(version *module) {
 }
 
 static int begin(void **state) {
-    (void)state;
     memset(versions, 0, sizeof versions);
     END_IF_IT_HANGS();
     return 0;
@@ -100,7 +94,6 @@ static int begin(void **state) {
 /* Each function of the second version is called, and none of the first.
  * promise: "replaces your ... function is running any more" */
 static void test_all_functions_are_new(void **state) {
-    (void)state;
     for (int housekeeper = 0; housekeeper < 2; housekeeper++) {
         begin(NULL);
         kolk_resource_pool pool;
@@ -142,7 +135,6 @@ static void *rebind_to_second(void *pool) {
 }
 
 static void test_it_waits_for_a_function_that_runs(void **state) {
-    (void)state;
     kolk_resource_pool pool;
     kolk_borrowed borrowed;
     pthread_t thread;
@@ -177,7 +169,6 @@ static void *borrow_often(void *pool) {
 }
 
 static void test_while_threads_borrow(void **state) {
-    (void)state;
     kolk_resource_pool pool;
     pthread_t threads[BORROWERS];
     kolk_resource_pool_desc desc = desc_of(&versions[0]);
@@ -203,7 +194,6 @@ static void test_while_threads_borrow(void **state) {
 
 /* tests/contracts/test_all_rebinds.c has more of them. promise: "Each function ... pool is all zero" */
 static void test_what_is_refused(void **state) {
-    (void)state;
     kolk_resource_pool pool;
     const kolk_resource_pool_desc own = desc_of(&versions[0]);
     assert_int_equal(kolk_resource_init(&pool, &own), KOLK_OK);

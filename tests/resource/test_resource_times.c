@@ -7,7 +7,6 @@
 #include "resource_steps.h"
 
 static void test_percentiles(void **state) {
-    (void)state;
     begin((kolk_resource_pool_desc){.max = 1});
     for (int64_t ms = 1; ms <= 1000; ms++) {
         kolk_borrowed one = borrowed(NULL);
@@ -43,7 +42,6 @@ static uint64_t p50_of(uint64_t ns) {
 /* There are eight buckets per octave. Each time is reported as the longest time of its bucket, so never as less than it
  * is. promise: "Percentiles are exact ... 2^35 ns" */
 static void test_buckets(void **state) {
-    (void)state;
     for (uint64_t ns = 0; ns < 16; ns++) assert_int_equal(p50_of(ns), ns);
     for (unsigned shift = 1; shift < 37; shift++) {
         for (uint64_t eighth = 8; eighth < 16; eighth++) {
@@ -56,7 +54,6 @@ static void test_buckets(void **state) {
 
 /* In a histogram, each bound from 2^17 ns on is four times the one before. Its number counts all shorter times. */
 static void test_bounds(void **state) {
-    (void)state;
     resource_times times = {0};
     kolk_times all;
     for (unsigned bound = 0; bound < KOLK_TIME_BOUNDS; bound++) {
@@ -69,7 +66,6 @@ static void test_bounds(void **state) {
 
 /* If the clock runs backwards, as on broken systems, the time counts as 0. */
 static void test_times_of_nothing(void **state) {
-    (void)state;
     resource_times times = {0};
     kolk_times all;
     kolk_times_sum_up_(&times, &all);
@@ -87,7 +83,6 @@ static void test_times_of_nothing(void **state) {
 
 /* Times beyond 2^41 ns share one bucket, which is reported as the longest time. */
 static void test_times_of_hours(void **state) {
-    (void)state;
     begin((kolk_resource_pool_desc){.max = 1});
     for (int64_t hours = 1; hours <= 4; hours++) {
         kolk_borrowed one = borrowed(NULL);

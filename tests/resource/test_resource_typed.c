@@ -13,20 +13,17 @@ KOLK_RESOURCE_TYPE(links, link_to)
 
 static bool create(void *context, const char *key, kolk_deadline deadline, void **resource, kolk_error *error) {
     link_to **next = (link_to **)context;
-    (void)key, (void)deadline, (void)error;
     *resource = (*next)++;
     return true;
 }
 
 static bool is_second(const char *key, const void *resource, bool in_use, void *context) {
     assert_string_equal(key, "");
-    (void)in_use;
     return resource == context;
 }
 
 /* promise: typed.h "which work as in resource.h ... `connections.pool` and `borrowed.borrow`" */
 static void test_every_typed_function(void **state) {
-    (void)state;
     link_to all[4] = {{1}, {2}, {3}, {4}}, *next = all;
     links pool;
     links_borrowed one, other;

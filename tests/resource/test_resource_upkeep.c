@@ -8,7 +8,6 @@
 
 /* A successful create ends the backoff: the pause after the next failure is at most 10 ms again. */
 static void test_backoff_begins_anew(void **state) {
-    (void)state;
     int64_t longest = 0;
     begin((kolk_resource_pool_desc){.max = 1, .min_idle = 1});
     for (int i = 0; i < 20; i++) {
@@ -28,7 +27,6 @@ static void test_backoff_begins_anew(void **state) {
 }
 
 static void test_times_beyond_the_clock_are_never(void **state) {
-    (void)state;
     const int64_t never = INT64_MAX / MS;
     begin((kolk_resource_pool_desc){.max = 2,
                                     .validate = validate_thing,
@@ -59,7 +57,6 @@ static bool create_all_but_one(void *context, const char *key, kolk_deadline dea
 
 /* Failing creates for min_idle do not delay an event loop's key, nor vice versa. */
 static void test_a_key_that_fails_stops_no_other(void **state) {
-    (void)state;
     skip_on_windows(); /* no descriptors */
     static const char *const failing[] = {"", "a"};
     kolk_borrowed one;
@@ -84,7 +81,6 @@ static void test_a_key_that_fails_stops_no_other(void **state) {
 
 /* promise: "A borrow that lasts ... thread has ended", "destroys resources ... does one step" */
 static void test_leaks(void **state) {
-    (void)state;
     skip_on_windows(); /* sites have no names there */
     notes taken;
     begin((kolk_resource_pool_desc){.max = 1, .leak_after_ms = 2000});
@@ -119,7 +115,6 @@ static void test_leaks(void **state) {
 /* A maker looks again after an eighth of the shortest time limit, but at least 10 ms and at most 30 s, or when it may
  * create again after a failure. */
 static void test_the_next_look(void **state) {
-    (void)state;
     const struct {
         int64_t idle_ms, lifetime_ms, keepalive_ms, leak_ms, look_ms;
     } all[] = {{0, 0, 0, 0, 30000},      {8000, 0, 0, 0, 1000},   {9000, 8000, 0, 0, 1000}, {9000, 0, 8000, 0, 1000},

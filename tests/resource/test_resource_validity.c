@@ -22,7 +22,6 @@ static kolk_borrowed begin_sound(void) {
 
 /* promise: "every invariant of src/resource/resource.c" */
 static void test_lists_of_idle_ones(void **state) {
-    (void)state;
     kolk_borrowed lent = begin_sound();
     resource_key *key = pool.inside->no_key;
     resource_list *list = &pool.inside->lists[LIST_IDLE];
@@ -50,7 +49,6 @@ static void test_lists_of_idle_ones(void **state) {
 }
 
 static void test_counts(void **state) {
-    (void)state;
     kolk_borrowed lent = begin_sound();
     kolk_resource_inside_ *inside = pool.inside;
     resource_key *key = inside->no_key;
@@ -94,7 +92,6 @@ static void break_while_it_creates(void) {
 }
 
 static void test_creates(void **state) {
-    (void)state;
     begin((kolk_resource_pool_desc){.max = 2});
     next_call_does(CREATE, break_while_it_creates);
     kolk_borrowed one = borrowed(NULL);
@@ -125,7 +122,6 @@ static void break_while_one_waits_for_what_is_idle(void) {
 }
 
 static void test_waiters(void **state) {
-    (void)state;
     kolk_borrowed none;
     kolk_borrowed lent = begin_sound(), two[2] = {borrowed(NULL), borrowed(NULL)}, last = borrowed(NULL);
     others_do(break_while_one_waits); /* there is no room */

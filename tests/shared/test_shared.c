@@ -16,7 +16,6 @@ static kolk_shared pool;
 
 /* promise: "A power of two ... object_size, at most 16", "the pool is left all zero" */
 static void test_each_broken_rule_has_its_status(void **state) {
-    (void)state;
     static const struct {
         kolk_status status;
         kolk_shared_desc desc;
@@ -67,7 +66,6 @@ static void test_each_broken_rule_has_its_status(void **state) {
 
 /* promise: "the most locals at the same time; 0: 16", "Free slots ... with a setup or teardown hook" */
 static void test_the_defaults(void **state) {
-    (void)state;
     static const struct {
         kolk_shared_desc desc;
         uint32_t threads, cache, slack;
@@ -119,7 +117,6 @@ KOLK_SHARED_TYPE(wides, wide)
 /* A local whose init was forgotten is all zero: it has no objects and accepts none.
  * promise: "local has no pool: alloc returns NULL" */
 static void test_the_all_zero_local(void **state) {
-    (void)state;
     static wides_local zero;
     kolk_shared_local *local = &zero.local;
     wide object;
@@ -154,7 +151,6 @@ static void test_the_all_zero_local(void **state) {
 /* When the pool is gone, calls through its locals are reported, for pools with and without debug mode, growth and
  * handles. promise: "A later alloc ... pages behind" */
 static void test_a_local_whose_pool_is_gone(void **state) {
-    (void)state;
     for (unsigned way = 0; way < 8; way++) {
         wides many;
         wides_local left;
@@ -205,7 +201,6 @@ static unsigned long addresses(void) {
 
 /* A deinitialised pool leaves a few pages behind, but only the last such pools keep theirs. */
 static void test_the_last_pools_that_are_gone(void **state) {
-    (void)state;
     enum { POOLS = 200, KNOWN = 64 };
     static wides pools[POOLS];
     static wides_local left[POOLS];
@@ -240,7 +235,6 @@ static void test_the_last_pools_that_are_gone(void **state) {
  * a slot that was never alive, is not visited.
  * promise: "A walk over ... not visited", "kolk_shared_cursor_next", "kolk_shared_each" */
 static void test_each(void **state) {
-    (void)state;
     enum { N = 200 };
     wides many;
     wides_local local;
@@ -276,7 +270,6 @@ static void test_each(void **state) {
 
 /* An alloc in two halves, as kolk.hpp makes it: nobody finds the object between them. */
 static void test_the_two_halves_of_an_alloc(void **state) {
-    (void)state;
     static const kolk_shared_desc wishes[] = {
         {.object_size = 24, .capacity = 100, .max_threads = 2, .cache = 10},
         {.object_size = 24, .capacity = 100, .cache = KOLK_NO_CACHE},
@@ -321,7 +314,6 @@ static void test_the_two_halves_of_an_alloc(void **state) {
 
 /* In an exact pool each free takes the slow path, because the magazine's bound is 0. */
 static void test_exact_frees_are_out_of_line(void **state) {
-    (void)state;
     for (unsigned exact = 0; exact < 2; exact++) {
         kolk_shared_local local;
         make_shared(&pool, &(kolk_shared_desc){.object_size = 8, .capacity = 100, .max_threads = 1, .exact = exact});
@@ -349,7 +341,6 @@ static uint32_t take_many(kolk_shared_local *local, uint32_t **objects, uint32_t
 /* A search clears the summary bit of an empty word, and later searches skip that word. So the summary of a full pool is
  * empty. promise: "About every ... few atomic operations" */
 static void test_a_search_does_not_look_at_empty_words(void **state) {
-    (void)state;
     kolk_shared_local local;
     uint32_t **objects = (uint32_t **)calloc(5000, sizeof *objects);
     assert_non_null(objects);
@@ -370,7 +361,6 @@ static void test_a_search_does_not_look_at_empty_words(void **state) {
 /* A fetch takes all free slots of a word, and its search starts where the last one ended, so threads fetch from
  * different words. promise: "About every ... few atomic operations" */
 static void test_a_fetch_takes_a_word_and_goes_on_from_there(void **state) {
-    (void)state;
     enum { ALL = 80 * 64, WORDS = 70 };
     kolk_shared_local local, other;
     uint32_t **objects = (uint32_t **)calloc(ALL, sizeof *objects);
@@ -399,7 +389,6 @@ static void test_a_fetch_takes_a_word_and_goes_on_from_there(void **state) {
 
 /* promise: "Makes a local ... KOLK_TOO_MANY_THREADS: there are already max_threads locals" */
 static void test_too_many_threads(void **state) {
-    (void)state;
     kolk_shared_local locals[4], other;
     make_shared(&pool, &(kolk_shared_desc){.object_size = 4, .capacity = 50, .max_threads = 4});
     for (int round = 0; round < 3; round++) {
@@ -421,7 +410,6 @@ static void test_too_many_threads(void **state) {
 /* Handles of other lives and of other pools are in tests/contracts.
  * promise: "distinguishes its handles from other pools'; 0", "Returns the handle ... null handle" */
 static void test_handles(void **state) {
-    (void)state;
     kolk_shared_local local;
     make_shared(&pool, &(kolk_shared_desc){.name = "other", .object_size = 4, .capacity = 9, .tag = 7});
     assert_int_equal(pool.tag, UINT32_C(7) << 29); /* the tag comes from the descriptor, not from the name */
@@ -437,7 +425,6 @@ static void test_handles(void **state) {
 /* As if the slot had its 2^31st life now, which is the last one before its generations start anew.
  * promise: "a slot's generations ... STRICT is refused", "Returns the object ... valid again" */
 static void test_a_handle_is_valid_again_after_all_lives(void **state) {
-    (void)state;
     kolk_shared_local local;
     make_shared(&pool, &(kolk_shared_desc){.name = "worn", .object_size = 4, .capacity = 1});
     make_local(&local, &pool);
@@ -458,7 +445,6 @@ static void test_a_handle_is_valid_again_after_all_lives(void **state) {
 
 /* promise: "No local can be made for a zero-initialised", "KOLK_NO_LOCAL: the pool ... zero, and alloc returns NULL" */
 static void test_the_all_zero_pool(void **state) {
-    (void)state;
     static kolk_shared zero;
     kolk_shared_local local;
     kolk_stats stats;

@@ -35,7 +35,6 @@ static kolk_shared_desc some_desc(unsigned kind) {
 
 /* Lives of one byte begin anew after 128 lives, and never become 0. */
 static void test_many_lives(void **state) {
-    (void)state;
     for (unsigned kind = 0; kind < KINDS; kind++) {
         notes taken;
         begin(some_desc(kind));
@@ -58,7 +57,6 @@ static void test_many_lives(void **state) {
 /* What is missing was not there: each slot that the other local has not cached is handed out. The failure counts once,
  * and from then on the pool is uncached. Afterwards the other local gets all that this one frees. */
 static void test_more_than_there_are(void **state) {
-    (void)state;
     for (unsigned kind = 0; kind < KINDS; kind++) {
         kolk_shared_local other;
         kolk_stats stats;
@@ -87,7 +85,6 @@ static void test_more_than_there_are(void **state) {
 /* An uncached pool counts each slot that free_n puts into the depot, as it does for single frees. So it is cached again
  * after as many of them. promise: "From then on the pool ... returned as the pool has" */
 static void test_returns_are_counted(void **state) {
-    (void)state;
     begin(some_desc(2));
     uint32_t slots = all_slots(&pool);
     void **all = (void **)calloc(slots, sizeof *all);
@@ -106,7 +103,6 @@ static void test_returns_are_counted(void **state) {
 /* The magazine gets what is left of a word, and the last objects of a long array. Everything else passes it by.
  * promise: "Allocates up ... local's cache", "slots that are neighbours ... served at the end" */
 static void test_what_goes_through_the_magazine(void **state) {
-    (void)state;
     begin(some_desc(3)); /* cache 100, words of 64 slots */
     assert_int_equal(kolk_shared_alloc_n(&local, objects, 130), 130);
     assert_int_equal(local.magazine->top, 3 * 64 - 130);
@@ -127,7 +123,6 @@ static void test_what_goes_through_the_magazine(void **state) {
 
 /* NULL is skipped, and each wrong pointer is reported; all others are freed. */
 static void test_mistakes_among_objects(void **state) {
-    (void)state;
     for (unsigned kind = 0; kind < KINDS; kind++) {
         notes taken;
         begin(some_desc(kind));
@@ -161,14 +156,12 @@ static void test_mistakes_among_objects(void **state) {
 static jmp_buf out;
 
 static void jump_out(const kolk_failure *failure, void *context) {
-    (void)failure, (void)context;
     longjmp(out, 1);
 }
 
 /* When a mistake is reported, the objects before it have been freed completely, and those behind it are alive. */
 static void test_the_handler_may_jump_out(void **state) {
     static unsigned kind; /* static, so that longjmp preserves it */
-    (void)state;
     for (kind = 0; kind < KINDS; kind++) {
         begin(some_desc(kind));
         assert_int_equal(kolk_shared_alloc_n(&local, objects, MOST), MOST);
@@ -195,7 +188,6 @@ static void test_the_handler_may_jump_out(void **state) {
 static unsigned setups, resets, teardowns;
 
 static bool set_up(void *object, void *context) {
-    (void)object, (void)context;
     return setups++ < 90;
 }
 
@@ -205,12 +197,10 @@ static void reset(void *object, void *context) {
 }
 
 static void tear_down(void *object, void *context) {
-    (void)object, (void)context;
     teardowns++;
 }
 
 static void test_hooks(void **state) {
-    (void)state;
     for (unsigned kind = 0; kind < 8; kind++) { /* with setup and teardown, with reset, with a cache */
         kolk_shared_desc desc = {.object_size = SIZE, .capacity = 100, .max_threads = 1, .context = &pool};
         setups = resets = teardowns = 0;

@@ -46,7 +46,6 @@ static void assert_all_are_free(kolk_shared_local *by) {
 
 /* A pool that was full is uncached. After a clear, all slots are in the depot, and magazines keep slots again. */
 static void test_a_full_pool_is_cached_again(void **state) {
-    (void)state;
     begin(some_desc(3));
     while (kolk_shared_alloc(&local)) {}
     assert_true(kolk_depot_is_uncached_(&pool.inside->store.depot));
@@ -61,7 +60,6 @@ static void test_a_full_pool_is_cached_again(void **state) {
 
 /* Lives of one byte skip 0, and those of four begin anew. promise: "Frees all objects ... too, or may stay" */
 static void test_lives_wrap(void **state) {
-    (void)state;
     for (unsigned kind = 1; kind <= 5; kind += 4) {
         begin(some_desc(kind));
         for (unsigned n = 0; n < 300; n++) {
@@ -78,7 +76,6 @@ static void test_lives_wrap(void **state) {
 
 /* The clear also finds the slots of threads that have ended, or have died in a fork while they put slots back. */
 static void *fill_magazine(void *unused) {
-    (void)unused;
     kolk_shared_local own;
     make_local(&own, &pool);
     void *object = kolk_shared_alloc(&own);
@@ -88,7 +85,6 @@ static void *fill_magazine(void *unused) {
 }
 
 static void test_threads_that_have_ended(void **state) {
-    (void)state;
     for (unsigned kind = 2; kind < KINDS; kind += 4) {
         kolk_shared_desc desc = some_desc(kind);
         make_shared(&pool, &desc);
@@ -110,24 +106,20 @@ static struct calls {
 } calls;
 
 static bool set_up(void *object, void *context) {
-    (void)object, (void)context;
     calls.setups += !calls.fails;
     return !calls.fails;
 }
 
 static void reset(void *object, void *context) {
-    (void)object, (void)context;
     calls.resets++;
     if (calls.local && calls.resets == 3) assert_non_null(kolk_shared_alloc(calls.local));
 }
 
 static void tear_down(void *object, void *context) {
-    (void)object, (void)context;
     calls.teardowns++;
 }
 
 static void test_hooks(void **state) {
-    (void)state;
     for (unsigned n = 0; n < 8; n++) {
         bool makes = n & 1, resets = n & 2;
         kolk_shared_desc desc = some_desc(3);
@@ -160,7 +152,6 @@ static void test_hooks(void **state) {
 }
 
 static void test_a_reset_that_allocates(void **state) {
-    (void)state;
     kolk_shared_desc desc = some_desc(3);
     desc.life.reset = reset;
     memset(&calls, 0, sizeof calls);
@@ -178,7 +169,6 @@ static void test_a_reset_that_allocates(void **state) {
 /* ---- The debug mode ---------------------------------------------------------------------------------------------- */
 
 static void test_debug_modes(void **state) {
-    (void)state;
     for (size_t mode = 0; mode < DEBUG_MODES; mode++) {
         notes taken;
         kolk_shared_desc desc = some_desc(3);

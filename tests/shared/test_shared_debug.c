@@ -68,7 +68,6 @@ static void live_in(kolk_shared_desc desc, uint32_t n) {
 static const char *const settings[] = {"fill", "guard", "fill,guard,quarantine=2", "all"};
 
 static void test_all_sizes_and_alignments(void **state) {
-    (void)state;
     for (size_t size = 1; size <= 300; size += SLOW ? 7 : 1)
         live_in((kolk_shared_desc){.object_size = size,
                                    .object_align = size < 60 ? (size_t)1 << size % 13 : 0,
@@ -88,7 +87,6 @@ static void test_all_sizes_and_alignments(void **state) {
 
 /* A retired object can be read, with its contents, until its slot returns to the depot. */
 static void test_the_contents_of_what_is_free_later(void **state) {
-    (void)state;
     kolk_shared pool;
     kolk_shared_local locals[2];
     make_shared(&pool, &(kolk_shared_desc){.object_size = 30, .capacity = 4, .max_threads = 2, .debug = "all"});
@@ -139,7 +137,6 @@ static void start(fixture *f, const char *debug) {
 }
 
 static void test_writes_after_free_are_found_at_deinit(void **state) {
-    (void)state;
     for (int waits = 0; waits < 2; waits++) {
         fixture f;
         start(&f, waits ? "fill,quarantine=3" : "fill");
@@ -162,7 +159,6 @@ static void test_writes_after_free_are_found_at_deinit(void **state) {
 /* All slots of the pool have been used. A freed slot is not reused until n others have been freed, as long as there are
  * other free slots. When those run out, alloc takes slots from quarantine, the oldest first, before it returns NULL. */
 static void test_the_order_of_quarantine(void **state) {
-    (void)state;
     enum { ALL = 14 }; /* the capacity of 9, and 5 for the other local's magazine */
     for (uint32_t n = 1; n < 20; n++) {
         kolk_shared pool;
@@ -196,7 +192,6 @@ static void test_the_order_of_quarantine(void **state) {
 }
 
 static void test_growth_comes_before_those_that_wait(void **state) {
-    (void)state;
     kolk_shared pool;
     kolk_shared_local local;
     make_shared(&pool, &(kolk_shared_desc){
@@ -212,7 +207,6 @@ static void test_growth_comes_before_those_that_wait(void **state) {
 }
 
 static void test_what_was_free_later_goes_through_the_quarantine(void **state) {
-    (void)state;
     kolk_shared pool;
     kolk_shared_local local;
     unsigned char *objects[6];
@@ -235,7 +229,6 @@ static void test_what_was_free_later_goes_through_the_quarantine(void **state) {
 
 /* Slot 0 is alive, 1 and 2 are in quarantine, 3 is retired. promise: "Checks every invariant of src/shared/shared.c" */
 static void test_validity(void **state) {
-    (void)state;
     fixture f;
     kolk_shared *pool = &f.pool;
     start(&f, "fill,guard,quarantine=3");

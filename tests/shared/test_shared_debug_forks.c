@@ -11,14 +11,12 @@ enum { MOST = 100, TWICE = 1, REPORTED = 2 };
 static uint32_t over, reported;
 
 static void note_damage(const kolk_failure *failure, void *context) {
-    (void)failure, (void)context;
     __atomic_store_n(&reported, REPORTED, __ATOMIC_RELAXED);
 }
 
 /* Objects are long, so that threads spend most of their time filling them. */
 static void *work(void *argument) {
     kolk_shared_local local;
-    (void)argument;
     if (kolk_shared_local_init(&local, &pool) != KOLK_OK) abort();
     while (!__atomic_load_n(&over, __ATOMIC_RELAXED)) {
         void *one = kolk_shared_alloc(&local), *other = kolk_shared_alloc(&local);
@@ -46,7 +44,6 @@ static int look_at_all(void) {
 }
 
 static void test_a_child_finds_no_damage(void **state) {
-    (void)state;
     static const char *const settings[] = {"fill", "fill,guard,quarantine=3", "quarantine=2"};
     uint64_t forks = number_from_environment("KOLK_TEST_OPS", 100);
     skip_if_emulated();
@@ -165,7 +162,6 @@ static const deed deeds[] = {
 };
 
 static void note_leaks(const kolk_failure *failure, void *context) {
-    (void)context;
     if (failure->rule != KOLK_LEAK) fprintf(stderr, "%s\n", failure->sentence);
     REQUIRE(failure->rule == KOLK_LEAK);
     leaks += failure->count;
@@ -230,7 +226,6 @@ static void fork_now(void) {
 }
 
 static void test_a_fork_before_each_step(void **state) {
-    (void)state;
     static const char *const settings[] = {"bypass", "fill,guard,quarantine=3", "quarantine=2", "sites"};
     skip_if_emulated();
     for (size_t n = 0; n < (does_a_part() ? 2 : LENGTH_OF(settings)); n++) {

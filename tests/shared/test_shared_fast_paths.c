@@ -40,7 +40,6 @@ void *__wrap_kolk_shared_get_slow_(const kolk_shared *pool, kolk_handle handle) 
 
 /* With handles or without, a thread makes no call into the library while its magazine is neither empty nor full. */
 static void test_alloc_free_and_get(void **state) {
-    (void)state;
     for (unsigned kind = 0; kind < 4; kind++) {
         bool typed = kind % 2, none = kind / 2;
         things pool;
@@ -73,7 +72,6 @@ static void test_alloc_free_and_get(void **state) {
 }
 
 static void test_that_calls_are_counted(void **state) {
-    (void)state;
     kolk_shared pool;
     kolk_shared_local local;
     make_shared(&pool, &(kolk_shared_desc){.object_size = sizeof(thing), .capacity = 1, .max_threads = 1});

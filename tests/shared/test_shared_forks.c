@@ -53,7 +53,6 @@ static void check_alive(uint32_t alive) {
 
 static void *work(void *argument) {
     kolk_shared_local local;
-    (void)argument;
     REQUIRE(kolk_shared_local_init(&local, &pool) == KOLK_OK);
     for (int i = 0; i < 10; i++) {
         void *object = kolk_shared_alloc_wait(&local, KOLK_FOREVER);
@@ -254,7 +253,6 @@ static pthread_t in_line;
 
 static void *wait_in_line(void *unused) {
     kolk_shared_local local;
-    (void)unused;
     REQUIRE(kolk_shared_local_init(&local, &pool) == KOLK_OK);
     void *object = kolk_shared_alloc_wait(&local, KOLK_FOREVER);
     REQUIRE(object);
@@ -297,7 +295,6 @@ static const deed grows = {"alloc that grows the pool", hold_usable, take_one, f
 
 /* promise: "middle of one stops no other thread", "a child can ... threads are lost" */
 static void test_each_step(void **state) {
-    (void)state;
     static const uint32_t caches[] = {1, 5, 64};
     for (size_t i = 0; i < LENGTH_OF(deeds); i++)
         for (size_t c = 0; c < LENGTH_OF(caches); c++) fork_everywhere(&deeds[i], caches[c], false);

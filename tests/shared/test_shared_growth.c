@@ -35,7 +35,6 @@ static uint32_t take_all(kolk_shared_local *local, uint32_t from) {
 }
 
 static void test_smaller_steps(void **state) {
-    (void)state;
     const uint32_t in_page = (uint32_t)kolk_memory_page_() / STRIDE; /* whole pages are committed */
     static const uint32_t slots[] = {1, 63, 64, 65, 66, 100, 127, 128, 129, 500, 777, 1023, 2047, 4095};
     for (unsigned s = 0; s < LENGTH_OF(slots); s++) {

@@ -98,7 +98,6 @@ static uint64_t failed(const diary *d) {
 /* promise: "Runs reset for each live object and teardown", "called once per slot, before ... tried again", "called once
  * after ... includes it", "called once per slot that is set up, at deinit" */
 static void test_each_hook_runs_when_it_is_due(void **state) {
-    (void)state;
     EACH_WAY(n) {
         static diary d;
         part *objects[3];
@@ -122,7 +121,6 @@ static void test_each_hook_runs_when_it_is_due(void **state) {
 
 /* promise: "called once per slot that is set up, at deinit", "With reset ... there is no cost" */
 static void test_each_hook_works_alone(void **state) {
-    (void)state;
     EACH_WAY(n) for (int only = 0; only < 3; only++) {
         static diary d;
         kolk_shared_desc desc = {.capacity = 3};
@@ -143,7 +141,6 @@ static void test_each_hook_works_alone(void **state) {
 }
 
 static void test_a_setup_that_fails(void **state) {
-    (void)state;
     EACH_WAY(n) {
         static diary d;
         begin_diary(&d, (kolk_shared_desc){.capacity = 1, HOOKED}, n);
@@ -168,7 +165,6 @@ static void test_a_setup_that_fails(void **state) {
 
 /* A magazine holds only slots that are set up. promise: "setup or teardown, a slot costs 2 bits more" */
 static void test_setups_are_not_made_ahead(void **state) {
-    (void)state;
     static diary d;
     begin_diary(&d, (kolk_shared_desc){.capacity = 100, .cache = 64, .life.setup = set_up}, 1);
     part *object = take_one(&d);
@@ -183,7 +179,6 @@ static void test_setups_are_not_made_ahead(void **state) {
 
 /* promise: "Free slots ... with a setup or teardown hook", "So for costly ... freed, at a time" */
 static void test_costly_parts_have_no_cache(void **state) {
-    (void)state;
     for (unsigned n = 0; n < 4; n++) {
         kolk_shared pool;
         kolk_shared_desc desc = {.object_size = 8, .capacity = 1000};
@@ -200,7 +195,6 @@ static void test_costly_parts_have_no_cache(void **state) {
 
 /* promise: "contents survive from one life to the next", "teardown does ... keep, setup or teardown" */
 static void test_contents_live_on(void **state) {
-    (void)state;
     EACH_WAY(n) for (unsigned with_setup = 0; with_setup < 2; with_setup++) {
         static diary d;
         begin_diary(&d, (kolk_shared_desc){.capacity = 1, .life.keep = !with_setup}, n);
@@ -232,7 +226,6 @@ static void free_child(void *object, void *context) {
 
 /* The hook refills the magazine. promise: "setup and reset ... reset too" */
 static void test_a_reset_that_frees_others(void **state) {
-    (void)state;
     EACH_WAY(n) {
         static diary d;
         part *first = NULL;
@@ -254,14 +247,12 @@ static unsigned allocated, was_reset;
 
 static void allocate_another(void *object, void *context) {
     diary *d = (diary *)context;
-    (void)object;
     was_reset++;
     if (kolk_shared_alloc(&d->local)) allocated++;
 }
 
 /* Deinit ends, although its resets allocate. promise: "setup and reset ... reset too" */
 static void test_a_reset_that_allocates(void **state) {
-    (void)state;
     EACH_WAY(n) {
         static diary d;
         begin_diary(&d, (kolk_shared_desc){.capacity = 10, .life.reset = allocate_another}, n);
@@ -279,7 +270,6 @@ static void test_a_reset_that_allocates(void **state) {
 
 /* promise: "The thread that allocates runs ... previous one" */
 static void test_reset_comes_when_nobody_looks_any_more(void **state) {
-    (void)state;
     EACH_WAY(n) {
         static diary d;
         kolk_shared_local reader;
@@ -319,7 +309,6 @@ static void *leave_without_a_word(void *argument) {
 
 /* A dead thread's slots return to the depot, still set up. promise: "teardown does ... keep, setup or teardown" */
 static void test_no_hook_runs_for_a_reclaim(void **state) {
-    (void)state;
     EACH_WAY(n) {
         static diary d;
         pthread_t thread;
@@ -346,7 +335,6 @@ static void test_no_hook_runs_for_a_reclaim(void **state) {
 }
 
 static void test_that_broken_bits_are_seen(void **state) {
-    (void)state;
     static diary d;
     begin_diary(&d, (kolk_shared_desc){.capacity = 4, HOOKED}, 0);
     d.setups_that_fail = 1;

@@ -15,7 +15,6 @@ static void *objects[MOST];
 
 static bool set_up(void *object, void *unused) {
     uint32_t slot = slot_of(&pool, object);
-    (void)unused;
     REQUIRE(stages[slot] == NEVER_MADE);
     stages[slot] = IN_SETUP;
     kolk_chaos_();
@@ -25,7 +24,6 @@ static bool set_up(void *object, void *unused) {
 
 static void reset(void *object, void *unused) {
     uint32_t slot = slot_of(&pool, object);
-    (void)unused;
     REQUIRE(stages[slot] == MADE && lives[slot] != DEAD);
     stages[slot] = IN_RESET;
     kolk_chaos_();
@@ -35,7 +33,6 @@ static void reset(void *object, void *unused) {
 
 static void tear_down(void *object, void *unused) {
     uint32_t slot = slot_of(&pool, object);
-    (void)unused;
     REQUIRE(stages[slot] == MADE || stages[slot] == IN_RESET);
     REQUIRE(lives[slot] != ALIVE || stages[slot] == IN_RESET);
     stages[slot] = TORN_DOWN;
@@ -60,7 +57,6 @@ static uint32_t count(int stage) {
 static void live_on(uint32_t unused) {
     void *some[MOST];
     uint32_t n = 0, in_setup = count(IN_SETUP);
-    (void)unused;
     END_IF_IT_HANGS();
     while ((some[n] = take(&mine))) n++;
     REQUIRE(n + held + 1 >= CAPACITY);
@@ -147,7 +143,6 @@ static void fork_everywhere(const deed *what, uint32_t cache) {
 
 /* promise: "A fork's child ... torn down" */
 static void test_each_step(void **state) {
-    (void)state;
     static const uint32_t caches[] = {0, 1, 5};
     for (size_t i = 0; i < LENGTH_OF(deeds); i++)
         for (size_t c = 0; c < LENGTH_OF(caches); c++) fork_everywhere(&deeds[i], caches[c]);

@@ -34,7 +34,6 @@ static uint32_t take_all(void **objects) {
 /* With all locals offline, a retired slot stays retired until a local (perhaps a new one) comes online and quiesces, or
  * until an alloc needs the slot and finds no local online. promise: "offline states that ... new local is online" */
 static void test_all_offline(void **state) {
-    (void)state;
     static const uint32_t caches[] = {1, 2, 5, 64, KOLK_NO_CACHE};
     for (unsigned n = 0; n < LENGTH_OF(caches) * 6; n++) {
         unsigned way = n % 3; /* a local comes online, a new local is made, neither */
@@ -58,7 +57,6 @@ static void test_all_offline(void **state) {
 /* Thousands of deferred frees, scattered over all slots and epochs.
  * promise: "States that the calling thread holds no" */
 static void test_many(void **state) {
-    (void)state;
     enum { MANY = 20000 };
     static const uint32_t caches[] = {1, 5, 64};
     static void *all[MANY + 65];

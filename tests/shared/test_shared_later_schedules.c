@@ -430,7 +430,6 @@ static void run(const char *name, void (*made)(state *), void (*writer)(void *),
 }
 
 static void test_readers_that_quiesce(void **unused) {
-    (void)unused;
     run("quiesce", give_out, write_and_reuse, look_and_quiesce, NULL);
     run("quiesce, as soon as can be", give_out, write_and_reuse_as_soon_as_can_be, look_and_quiesce, NULL);
     run("quiesce, in turns", give_out, write_and_reuse_in_turns, look_and_quiesce_in_turns, NULL);
@@ -438,13 +437,11 @@ static void test_readers_that_quiesce(void **unused) {
 }
 
 static void test_readers_that_come_and_go(void **unused) {
-    (void)unused;
     run("come and go", all_offline_but_writer, write_and_reuse_as_soon_as_can_be, come_and_go, NULL);
     run("come and look", all_offline_but_writer, write_and_reuse, come_and_look, third_quiesces);
 }
 
 static void test_threads_in_different_epochs(void **unused) {
-    (void)unused;
     run("writer behind", writer_behind, write_and_reuse_as_soon_as_can_be, quiesce_and_look, NULL);
     run("writer behind and alone", writer_behind_and_alone, write_and_reuse_as_soon_as_can_be, come_and_look, NULL);
     run("reader behind", reader_behind, write_and_reuse_as_soon_as_can_be, look_and_quiesce, NULL);
@@ -454,28 +451,24 @@ static void test_threads_in_different_epochs(void **unused) {
 /* A slot is retired while the slots of three epochs ago return. The retiring thread is already in the new epoch, or
  * comes online, or is offline. promise: "Frees an object as kolk_shared_free ... slot counts as alive" */
 static void test_the_end_of_an_epoch(void **unused) {
-    (void)unused;
     run("retired in the next epoch", one_is_about_to_come_home, quiesce_write_and_take, look_once, third_quiesces_once);
     run("retired by one that comes", third_alone, come_write_and_take, come_when_told, third_lets_the_reader_come);
     run("retired by one that is offline", third_alone, write_and_take, come_when_told, third_lets_the_reader_come);
 }
 
 static void test_writers_that_are_offline(void **unused) {
-    (void)unused;
     run("offline", third_alone, write_only, come_and_look, third_quiesces_and_takes);
     run("offline, and takes itself", third_alone, write_and_take, come_and_go, third_quiesces);
 }
 
 /* A waiter gets a slot that returns at the end of an epoch. */
 static void test_waiters(void **unused) {
-    (void)unused;
     run("in line", all_offline_but_writer, write_and_quiesce, wait_for_the_old_one, NULL);
 }
 
 /* The last thread to go offline ends the epochs for which a waiter waits, even if two threads go offline at the same
  * time and each still sees the other online. promise: "offline states that ... new local is online" */
 static void test_waiters_beside_the_last_one_online(void **unused) {
-    (void)unused;
     run("in line, the last goes offline", old_one_is_retired, go_offline, wait_for_the_old_one, NULL);
     run("in line, another comes for a moment", old_one_is_retired, go_offline, wait_for_the_old_one,
         third_comes_for_a_moment);
@@ -486,7 +479,6 @@ static void test_waiters_beside_the_last_one_online(void **unused) {
 /* A search finds slots that return at the end of an epoch: see test_seen_empty_in_the_summary in
  * test_shared_schedules.c. promise: "States that the calling thread holds no" */
 static void test_not_overlooked(void **unused) {
-    (void)unused;
     capacity = 65;
     run("not overlooked", two_are_about_to_come_home, take_what_there_is, take_two, end_the_epoch);
     capacity = 3;

@@ -29,7 +29,6 @@ static void *stamped_by(kolk_shared_local *local, uint32_t number) {
 /* Objects do not move. The first 100, and as many as the other magazines can hold, need no further memory.
  * promise: "may be 0 if max_capacity is set", "the pool can grow to this, in place; 0" */
 static void test_growth_in_place(void **state) {
-    (void)state;
     for (int none = 0; none < 2; none++) {
         kolk_shared_local locals[3];
         kolk_stats stats;
@@ -77,7 +76,6 @@ static void test_growth_in_place(void **state) {
 /* An object costs its stride, 5 bits, and 4 bytes for lives (1 byte without handles). The pool adds `slack` slots and
  * the magazines. promise: "An object costs ... are at most a quarter of max_capacity" */
 static void test_bytes(void **state) {
-    (void)state;
     for (unsigned n = 0; n < 2 * 30; n++) {
         kolk_stats stats;
         make_shared(&pool, &(kolk_shared_desc){.object_size = n / 2 + 1,
@@ -95,7 +93,6 @@ static void test_bytes(void **state) {
 }
 
 static void test_statistics(void **state) {
-    (void)state;
     kolk_shared_local one, other;
     kolk_stats stats;
     void *objects[14];
@@ -141,7 +138,6 @@ KOLK_SHARED_TYPE(points, point)
 
 /* promise: typed.h "which work as in shared.h ... and `messages_local.local`" */
 static void test_the_typed_pool(void **state) {
-    (void)state;
     points all;
     points_local local;
     kolk_stats stats;

@@ -19,7 +19,6 @@ static void add_up(const model *m) {
 }
 
 static void test_random_operations(void **state) {
-    (void)state;
     drive_models(20261122, does_a_part() ? 60000 : 500000, add_up);
     assert_true(filled > 0);
 }

@@ -6,23 +6,19 @@ typedef struct calls {
 } calls;
 
 static bool set_up(void *object, void *context) {
-    (void)object;
     ((calls *)context)->set_up++;
     return true;
 }
 
 static void reset(void *object, void *context) {
-    (void)object;
     ((calls *)context)->reset++;
 }
 
 static void tear_down(void *object, void *context) {
-    (void)object;
     ((calls *)context)->torn_down++;
 }
 
 static void test_new_hooks(void **state) {
-    (void)state;
     calls before = {0}, after = {0};
     kolk_shared pool;
     kolk_shared_local local;
@@ -68,7 +64,6 @@ KOLK_SHARED_TYPE(longer_ships, longer_ship)
 
 /* tests/contracts/test_all_rebinds.c has more of them. promise: "replaces the hooks ... Locals stay usable" */
 static void test_what_is_refused(void **state) {
-    (void)state;
     kolk_shared pool;
     kolk_shared_desc own = {.object_size = 16, .max_capacity = 64};
     assert_int_equal(kolk_shared_init(&pool, &own), KOLK_OK);

@@ -57,7 +57,6 @@ static void consume(void *context) {
 /* ---- From the beginning ------------------------------------------------------------------------------------------ */
 
 static void test_two(void **unused) {
-    (void)unused;
     capacity = threads = 2;
     for (cache = 1; cache <= 2; cache++)
         run(cache == 1 ? "one after another, cache 1" : "one after another, cache 2", one_after_another,
@@ -67,7 +66,6 @@ static void test_two(void **unused) {
 /* Without caches NULL is exact: there is no slack, so a thread that holds a spare slot, even for a moment, would make
  * another alloc fail. promise: "Without caches (small pools, or KOLK_NO_CACHE) ... and then returns the slot" */
 static void test_without_caches(void **unused) {
-    (void)unused;
     cache = KOLK_NO_CACHE;
     threads = 2;
     capacity = 1;
@@ -80,21 +78,18 @@ static void test_without_caches(void **unused) {
 }
 
 static void test_three(void **unused) {
-    (void)unused;
     capacity = threads = 3;
     cache = 1;
     run("three", one_after_another, one_after_another, one_after_another);
 }
 
 static void test_full(void **unused) {
-    (void)unused;
     capacity = cache = 1;
     threads = 2;
     run("full", one_after_another, one_after_another, NULL);
 }
 
 static void test_through_home(void **unused) {
-    (void)unused;
     capacity = 6;
     threads = 2;
     for (cache = 1; cache <= 2; cache++)
@@ -103,7 +98,6 @@ static void test_through_home(void **unused) {
 
 /* With caches and without, with room for all objects and with too little. promise: "Allocates up ... local's cache" */
 static void test_in_bulk(void **unused) {
-    (void)unused;
     static const uint32_t caches[] = {1, 2, KOLK_NO_CACHE};
     static const char *const names[] = {"in bulk, cache 1", "in bulk, cache 2", "in bulk, no caches"};
     threads = 2;
@@ -120,7 +114,6 @@ static void test_in_bulk(void **unused) {
 
 /* promise: "except init, deinit, clear and is_valid", "The thread that allocates a slot next sees all" */
 static void test_passed_on(void **unused) {
-    (void)unused;
     capacity = 3;
     threads = 2;
     for (cache = 1; cache <= 2; cache++)
@@ -160,7 +153,6 @@ static void give_3_and_4(void *context) {
 /* One thread reads the summary bit of slot 0. Then slots 2 and 3 return to the depot, and another thread takes slot
  * 0. promise: "system had no memory for the pool to grow" */
 static void test_seen_empty_at_different_moments(void **unused) {
-    (void)unused;
     capacity = threads = 3;
     cache = 1;
     run_from("at different moments", one_is_at_home, take_two, take_by_1, give_3_and_4);
@@ -187,7 +179,6 @@ static void take_by_0(void *context) {
 /* One thread finds the word empty, then both slots return. It must not take both, not even for a moment, because
  * another thread is searching too. promise: "system had no memory for the pool to grow" */
 static void test_two_come_home_at_once(void **unused) {
-    (void)unused;
     capacity = 2;
     threads = 3;
     cache = KOLK_NO_CACHE;
@@ -212,7 +203,6 @@ static void give_65_and_66(void *context) {
 /* One thread finds no bit in the second summary word, then none in the first. It has made no exchange, so the others'
  * stores may not yet be visible to it. promise: "system had no memory for the pool to grow" */
 static void test_seen_empty_in_the_summary(void **unused) {
-    (void)unused;
     capacity = 65;
     threads = 3;
     cache = 1;
@@ -240,7 +230,6 @@ static void give_5(void *context) {
 /* One thread puts a slot into a word, but has not yet set the summary bit. Meanwhile another thread puts a slot into
  * the same word, and may finish first. */
 static void test_two_bring_to_one_word(void **unused) {
-    (void)unused;
     capacity = cache = 2;
     threads = 3;
     run_from("two to one word", two_are_full, take_by_0, give_4, give_5);
@@ -261,14 +250,12 @@ static void give_3(void *context) {
 
 /* A thread that puts a slot into a word that was just emptied must not rely on a stale summary bit. */
 static void test_brought_to_a_word_that_is_taken(void **unused) {
-    (void)unused;
     capacity = cache = threads = 2;
     run_from("a word that is taken", one_is_full, take_by_0, give_3, NULL);
 }
 
 /* Even if the other magazine is full, `capacity` objects can be alive. */
 static void test_no_slot_too_few(void **unused) {
-    (void)unused;
     capacity = 2;
     threads = 2;
     for (cache = 1; cache <= 2; cache++)
@@ -284,7 +271,6 @@ static void take_twenty(void *context) {
 
 /* Two threads reach the end of the committed memory, which is 2 slots, then 18, then all. */
 static void test_growth(void **unused) {
-    (void)unused;
     capacity = cache = 1;
     threads = 2;
     max_capacity = 40;
@@ -304,7 +290,6 @@ static void test_growth(void **unused) {
 /* ---- Two threads free one object at the same moment -------------------------------------------------------------- */
 
 static void count_report(const kolk_failure *failure, void *context) {
-    (void)context;
     if (failure->rule == KOLK_DOUBLE_FREE && failure->slot == 0) own.reports++;
 }
 
@@ -334,7 +319,6 @@ static void all_but_one_are_reported(void *context) {
 
 /* promise: "detects two simultaneous frees of an object", "With `.exact`, one of them is always reported" */
 static void test_exact(void **unused) {
-    (void)unused;
     capacity = 4;
     exact = true;
     for (unsigned n = 0; n < 16; n++) {

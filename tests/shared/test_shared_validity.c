@@ -51,7 +51,6 @@ static void break_lives(kolk_shared *pool) {
 
 /* promise: "Checks every invariant of src/shared/shared.c" */
 static void test_validity(void **state) {
-    (void)state;
     for (unsigned kind = 0; kind < KINDS; kind++) {
         fixture f;
         kolk_shared *pool = &f.pool;
@@ -96,7 +95,6 @@ static void test_validity(void **state) {
 
 /* Slots 3 and 4 are retired, 3 in the previous epoch; 5 is alive. */
 static void test_validity_of_what_is_free_later(void **state) {
-    (void)state;
     for (unsigned kind = 0; kind < KINDS; kind++) {
         fixture f;
         kolk_shared *pool = &f.pool;

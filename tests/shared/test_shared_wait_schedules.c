@@ -120,12 +120,10 @@ static void each_pool(const char *what, void (*waits)(void *)) {
 }
 
 static void test_served(void **unused) {
-    (void)unused;
     each_pool("one for ever", wait_for_ever);
 }
 
 static void test_deadline(void **unused) {
-    (void)unused;
     each_pool("one for a while", wait_a_while);
 }
 
@@ -141,7 +139,6 @@ static void wait_too_a_while(void *context) {
 
 /* With 2 preemptions these schedules would take minutes. */
 static void test_two_wait(void **unused) {
-    (void)unused;
     threads = 3;
     capacity = cache = 2;
     brief = true;
@@ -158,7 +155,6 @@ static void free_one(void *context) {
 
 /* The waiter reads the summary twice before it sleeps, and may get an old value both times. */
 static void test_two_old_looks(void **unused) {
-    (void)unused;
     threads = 2;
     capacity = cache = 1;
     situation = all_alive_and_direct;
@@ -197,7 +193,6 @@ static void take_and_give(void *context) {
 }
 
 static void test_a_free_serves_who_sleeps(void **unused) {
-    (void)unused;
     capacity = 2;
     for (unsigned n = 0; n < 8; n++) {
         cache = 1 + n % 2;
@@ -228,7 +223,6 @@ static void free_one_for_the_first(void *context) {
 }
 
 static void test_first_come_first_served(void **unused) {
-    (void)unused;
     threads = 3;
     capacity = 2;
     situation = all_alive;
@@ -273,7 +267,6 @@ static void others_are_offline(state *s) {
 }
 
 static void test_other_ways_home(void **unused) {
-    (void)unused;
     threads = capacity = 2;
     for (cache = 1; cache <= 2; cache++) {
         run_from("flush", all_but_a_magazine, wait_for_ever, flush, NULL);
@@ -309,7 +302,6 @@ static void flush_2(void *context) {
 /* A thread that takes one slot of a word may hold all the free slots of that word for a moment. The slots that it puts
  * back serve the waiters. */
 static void test_brought_back(void **unused) {
-    (void)unused;
     threads = 3;
     capacity = cache = 2;
     situation = two_of_one_word;
@@ -350,7 +342,6 @@ static void take_none_either(void *context) {
 }
 
 static void test_direct_from_null_on(void **unused) {
-    (void)unused;
     capacity = 2;
     for (unsigned n = 0; n < 16; n++) {
         cache = 1 + n % 2;
@@ -395,7 +386,6 @@ static void take_none_when_told(void *context) {
 }
 
 static void test_who_looked_long_ago(void **unused) {
-    (void)unused;
     threads = 3;
     capacity = cache = 1;
     situation = all_alive;
@@ -436,7 +426,6 @@ static void wait_too_or_be_sent_away(void *context) {
 /* No waiter sleeps on, whether it starts to wait before the shutdown or after, and whether a free or the shutdown ends
  * its wait. promise: "every alloc_wait ... still work" */
 static void test_shutdown(void **unused) {
-    (void)unused;
     threads = 2;
     capacity = cache = 1;
     run_from("shutdown", all_alive, wait_or_be_sent_away, shut_down, NULL);

@@ -47,7 +47,6 @@ int __wrap_nanosleep(const struct timespec *pause, struct timespec *left) {
 
 /* No sleep is longer than the time left. */
 static void test_no_sleep_past_the_deadline(void **state) {
-    (void)state;
     kolk_sqlite_borrow borrow;
     other its = begin_other();
     open_store();
@@ -65,7 +64,6 @@ static void test_no_sleep_past_the_deadline(void **state) {
 /* A reader begins no transaction that would wait for a lock, but its statements wait, until its own deadline.
  * promise: "the deadline covers ... wait for the connection", "Changes the deadline for SQLite's waits" */
 static void test_a_reader_has_its_own_deadline(void **state) {
-    (void)state;
     other its = begin_other();
     tell_other(&its, "create table t(n); insert into t values (1)");
     open_store_as(&(kolk_sqlite_desc){.pool.max = 1});
@@ -93,7 +91,6 @@ static void test_a_reader_has_its_own_deadline(void **state) {
 
 /* Whatever the last error was, an open transaction is rolled back, and the connection stays good. */
 static void test_a_transaction_that_was_locked_out(void **state) {
-    (void)state;
     other its = begin_other();
     open_store();
     change("create table t(n); insert into t values (1)");
@@ -159,7 +156,6 @@ static void *wait_though_cancelled(void *argument) {
 
 /* A cancelled thread ends only outside kolk's functions, and leaks neither a lock nor an entry of the pool. */
 static void test_a_cancelled_thread(void **state) {
-    (void)state;
     other its = begin_other();
     pthread_t thread;
     void *result = NULL;
@@ -184,7 +180,6 @@ static void test_a_cancelled_thread(void **state) {
 }
 
 static void test_another_process_writes(void **state) {
-    (void)state;
     other its = begin_other();
     open_store();
     change("create table t(n); insert into t values (1)");
@@ -228,7 +223,6 @@ static void end_waiting_writer(void) {
 /* The file is not in WAL mode yet: readers can be locked out, and changing the mode needs exclusive use. The creation
  * goes on waiting, even when no borrower waits any more. promise: "Lends a connection ... change from outside" */
 static void test_another_process_without_wal(void **state) {
-    (void)state;
     other its = begin_other();
     /* Its last commit may meet a connection that is being made. Without a timeout, its lock would stay for ever. */
     tell_other(&its, "pragma busy_timeout = 60000; create table t(n); insert into t values (1)");
@@ -255,7 +249,6 @@ static void test_another_process_without_wal(void **state) {
 
 /* A lock lasts longer than a creation's time limit: the creation is repeated as long as a borrower waits. */
 static void test_a_lock_that_lasts(void **state) {
-    (void)state;
     kolk_sqlite_borrow borrow;
     other its = begin_other();
     tell_other(&its, "create table t(n); begin exclusive");
@@ -271,7 +264,6 @@ static void test_a_lock_that_lasts(void **state) {
 
 /* Ending the pools does not wait for the lock. promise: "the deadline covers ... wait for the connection" */
 static void test_an_end_while_it_is_locked(void **state) {
-    (void)state;
     kolk_sqlite_borrow borrow;
     other its = begin_other();
     tell_other(&its, "create table t(n); begin exclusive");
@@ -289,7 +281,6 @@ static void *kill_it(void *process) {
 }
 
 static void test_killed_with_the_lock(void **state) {
-    (void)state;
     other its = begin_other();
     pthread_t killer;
     open_store();
@@ -305,7 +296,6 @@ static void test_killed_with_the_lock(void **state) {
 
 /* The user's SQL meets a lock for which SQLite does not call the busy handler. */
 static void test_a_setup_that_waits(void **state) {
-    (void)state;
     other its = begin_other();
     tell_other(&its, "create table t(n)");
     open_store_as(&(kolk_sqlite_desc){.setup = "pragma synchronous = off; pragma journal_mode = wal"});
@@ -321,7 +311,6 @@ static void test_a_setup_that_waits(void **state) {
 
 /* promise: "borrow.error has SQLite's ... gets a new one", "The first write ... WAL, and so no writer" */
 static void test_no_file(void **state) {
-    (void)state;
     kolk_sqlite_borrow borrow;
     open_store();
     assert_refused(try_read(SOON, &borrow), KOLK_NOT_CREATED, &borrow, SQLITE_CANTOPEN,
@@ -356,7 +345,6 @@ static void assert_no_database(const char *at, int code, const char *sentence) {
 
 /* SQLite itself reports a disk error for a directory, and waits for ever at a pipe. */
 static void test_other_kinds_of_files(void **state) {
-    (void)state;
     static const char a_directory[] = "unable to open database file: Is a directory";
     static const char no_file[] = "unable to open database file: Not a regular file";
     assert_no_database(folder, SQLITE_CANTOPEN_ISDIR, a_directory);
@@ -376,7 +364,6 @@ static void test_other_kinds_of_files(void **state) {
 }
 
 static void test_in_memory(void **state) {
-    (void)state;
     static const char *const all[] = {":memory:", "", "file::memory:", "file:shared?mode=memory&cache=shared"};
     for (size_t n = 0; n < LENGTH_OF(all); n++)
         assert_no_database(all[n], 0,
@@ -385,7 +372,6 @@ static void test_in_memory(void **state) {
 }
 
 static void test_garbage(void **state) {
-    (void)state;
     kolk_sqlite_borrow borrow;
     char bytes[8192];
     memset(bytes, 'x', sizeof bytes);
@@ -411,7 +397,6 @@ static long make_file_of_many_rows(void) {
 }
 
 static void test_a_file_that_is_cut_off(void **state) {
-    (void)state;
     static const char words[] = "%s: database disk image is malformed";
     kolk_sqlite_borrow borrow;
     long size = make_file_of_many_rows();
@@ -440,7 +425,6 @@ static void make_damaged_file(void) {
 
 /* However a borrower learns of the damage, the next one gets another connection. */
 static void test_a_damaged_file(void **state) {
-    (void)state;
     enum {
         A_STEP,
         AN_EXEC,
@@ -536,7 +520,6 @@ static void lift_limit(void) {
 }
 
 static void test_files_are_limited(void **state) {
-    (void)state;
     signal(SIGXFSZ, SIG_IGN);
     open_store();
     change("create table t(text)");
@@ -557,7 +540,6 @@ static void remove_filler(void) {
 }
 
 static void test_a_full_disk(void **state) {
-    (void)state;
     if (mount("tmpfs", folder, "tmpfs", 0, "size=1m") != 0) {
         print_message("left out: a full disk, as no tmpfs can be mounted here\n");
         skip();
@@ -587,7 +569,6 @@ static void live_in_child(void) {
 
 /* promise: "can borrow nothing, as kolk/resource.h says" */
 static void test_fork(void **state) {
-    (void)state;
     char said[200];
     other its = begin_other();
     open_store();

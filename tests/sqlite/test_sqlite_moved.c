@@ -103,7 +103,6 @@ static void assert_not_committed(kolk_sqlite_borrow *borrow) {
 /* A connection is checked even if it was just in use, whatever the default of validate_after_ms.
  * promise: "A connection ... continues with the old file", "max 0 means ... after 63 bytes" */
 static void test_while_nothing_is_lent(void **state) {
-    (void)state;
     open_store();
     for (int n = 0; n < 3; n++) change("insert into t values (2)");
     assert_int_equal(read_number("select count(*) from t"), 4);
@@ -120,7 +119,6 @@ static void test_while_nothing_is_lent(void **state) {
 }
 
 static void test_while_it_is_written(void **state) {
-    (void)state;
     open_store();
     kolk_sqlite_borrow borrow = writer(), reads = reader();
     run(&borrow, "insert into t values (2)");
@@ -137,7 +135,6 @@ static void test_while_it_is_written(void **state) {
 
 /* SQLite's own functions return their own code for this failure. A later error is not mistaken for it. */
 static void test_commits_of_all_kinds(void **state) {
-    (void)state;
     open_store();
     kolk_sqlite_borrow borrow = writer();
     run(&borrow, "insert into t values (2)");
@@ -159,7 +156,6 @@ static void test_commits_of_all_kinds(void **state) {
 }
 
 static void test_it_comes_back(void **state) {
-    (void)state;
     open_store();
     kolk_sqlite_borrow borrow = writer();
     run(&borrow, "insert into t values (2)");
@@ -183,7 +179,6 @@ static int agree(void *context) {
 }
 
 static void test_a_hook_of_the_borrower(void **state) {
-    (void)state;
     int called = 0;
     open_store();
     kolk_sqlite_borrow borrow = writer();
@@ -202,7 +197,6 @@ static void test_a_hook_of_the_borrower(void **state) {
 /* ---- Deleted ----------------------------------------------------------------------------------------------------- */
 
 static void test_deleted(void **state) {
-    (void)state;
     kolk_sqlite_borrow borrow;
     open_store();
     change("insert into t values (2)");
@@ -223,7 +217,6 @@ static void test_deleted(void **state) {
 
 /* Deletes each of the files beside the database, one at a time. */
 static void test_a_side_file(void **state) {
-    (void)state;
     static const char *const suffixes[] = {"-wal", "-shm"};
     open_store();
     for (size_t n = 0; n < LENGTH_OF(suffixes); n++) {
@@ -256,7 +249,6 @@ static void assert_no_writer(void) {
 /* Readers use the deleted index, and a new writer of this process would share it with them. So idle readers are
  * destroyed immediately, and no writer is created before the last reader is gone. */
 static void test_side_files_that_readers_have(void **state) {
-    (void)state;
     enum { IDLE, IDLE_AND_DISCARDED, LENT, ALL };
     open_store();
     for (int how = IDLE; how < ALL; how++) {
@@ -290,7 +282,6 @@ static void open_by_link(void) {
 
 /* Only the link changes: the file itself stays where it is. promise: "A connection ... continues with the old file" */
 static void test_a_symbolic_link(void **state) {
-    (void)state;
     open_by_link();
     change("insert into t values (2)");
     assert_int_equal(read_number("select count(*) from t"), 2);
@@ -307,7 +298,6 @@ static void test_a_symbolic_link(void **state) {
 
 /* The path changes right after SQLite has opened the file. promise: "A connection ... continues with the old file" */
 static void test_while_a_connection_is_made(void **state) {
-    (void)state;
     for (int when = LED_ASIDE_AFTER; when != NOTHING; when--) {
         kolk_sqlite_borrow borrow;
         open_by_link();
@@ -349,7 +339,6 @@ static int end_mounts(void **state) {
 
 /* An inode number alone does not identify a file. promise: "A connection ... continues with the old file" */
 static void test_another_file_system(void **state) {
-    (void)state;
     char one[100], two[100];
     struct stat first, second;
     mount_at(one, sizeof one, "one");
@@ -367,7 +356,6 @@ static void test_another_file_system(void **state) {
 }
 
 static void test_a_uri(void **state) {
-    (void)state;
     char uri[160];
     snprintf(uri, sizeof uri, "file:%s?cache=private", path);
     kolk_sqlite_desc desc = {.path = uri, .setup = "pragma synchronous = off"};
@@ -385,7 +373,6 @@ static void test_a_uri(void **state) {
 
 /* If SQLite keeps its index in memory, the index file need not exist. */
 static void test_one_process_alone(void **state) {
-    (void)state;
     open_store_as(&(kolk_sqlite_desc){.setup = "pragma locking_mode = exclusive; pragma synchronous = off"});
     change("insert into t values (2)");
     change("insert into t values (3)");

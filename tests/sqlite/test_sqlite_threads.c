@@ -119,7 +119,6 @@ static uint32_t moves_of_each(void) {
 
 /* promise: "One thread at a time writes ... file as well", "any number of threads may ... below are not" */
 static void test_threads(void **state) {
-    (void)state;
     open_store_as(&(kolk_sqlite_desc){.pool.max = 3}); /* fewer connections than readers */
     change(SCHEMA);
     uint32_t looks = work(moves_of_each(), READERS);
@@ -164,7 +163,6 @@ static void end_process(pid_t child, int signal_) {
 }
 
 static void test_processes(void **state) {
-    (void)state;
     enum { PROCESSES = 3 };
     pid_t children[PROCESSES];
     uint32_t moves = moves_of_each() / PROCESSES;
@@ -180,7 +178,6 @@ static void test_processes(void **state) {
 /* One process after another is killed at a random moment, while a further one goes on. Each starts with what the last
  * one left. promise: "One thread at a time writes ... file as well" */
 static void test_processes_are_killed(void **state) {
-    (void)state;
     make_file();
     pid_t survivor = start_process(moves_of_each() / 2);
     for (unsigned round = 0; round < (does_a_part() ? 5 : 50); round++) {

@@ -4,7 +4,6 @@
 #include "watch/registry.h"
 
 static void test_equal_names_have_one_copy(void **state) {
-    (void)state;
     char text[] = "bullets", same[] = "bullets", other[] = "bullet";
     const char *copy = kolk_names_keep_(text);
     assert_ptr_not_equal(copy, text);
@@ -18,7 +17,6 @@ static void test_equal_names_have_one_copy(void **state) {
 }
 
 static void test_names_of_all_lengths(void **state) {
-    (void)state;
     static char text[1200];
     const char *copies[70];
     for (size_t n = 0; n < LENGTH_OF(copies); n++) {
@@ -35,7 +33,6 @@ static void test_names_of_all_lengths(void **state) {
 
 /* A program that gives each pool another name: once the bytes are used up, names stay where they are. */
 static void test_too_many_names(void **state) {
-    (void)state;
     char text[100];
     static char huge[1 << 17];
     const char *first = kolk_names_keep_("the first of many");

@@ -63,7 +63,6 @@ MAKE(guest)
 
 /* promise: base.h "it lists where the live objects were allocated", "with `sites`, also" */
 static void test_a_pool(void **state) {
-    (void)state;
     kolk_pool pool;
     void *objects[8];
     make_pool(&pool, &(kolk_pool_desc){.name = "sessions", .object_size = 16, .capacity = 8, .debug = "sites=1"});
@@ -92,7 +91,6 @@ static void test_a_pool(void **state) {
 }
 
 static void test_without_the_setting(void **state) {
-    (void)state;
     kolk_pool pool;
     make_pool(&pool, &(kolk_pool_desc){.name = "sessions", .object_size = 16, .capacity = 8, .debug = "fill"});
     login(&pool);
@@ -114,7 +112,6 @@ TWENTY(MAKE)
 
 /* Twenty places with 1 to 20 objects: the four with the fewest are summed up. */
 static void test_more_than_are_listed(void **state) {
-    (void)state;
     static const char *const names[] = {TWENTY(NAME)};
     static void *(*const makers[])(kolk_pool *) = {TWENTY(CALL)};
     kolk_pool pool;
@@ -136,7 +133,6 @@ static NOINLINE void call_from_here(kolk_pool *pool) {
 }
 
 static void test_stacks_of_one_name(void **state) {
-    (void)state;
     kolk_pool pool;
     make_pool(&pool, &(kolk_pool_desc){.name = "sessions", .object_size = 16, .capacity = 8, .debug = "sites=2"});
     call_from_here(&pool);
@@ -152,7 +148,6 @@ static void test_stacks_of_one_name(void **state) {
 
 /* A row for many pools has no places. */
 static void test_many_pools(void **state) {
-    (void)state;
     static kolk_pool pools[102];
     for (size_t n = 0; n < LENGTH_OF(pools); n++) {
         make_pool(&pools[n], &(kolk_pool_desc){.name = "many", .object_size = 16, .capacity = 8, .debug = "sites=1"});
@@ -199,7 +194,6 @@ static NOINLINE void *fill_heap(kolk_heap *heap) {
 }
 
 static void test_other_kinds(void **state) {
-    (void)state;
     reports kept;
     begin_reports(&kept); /* of what the deinits find */
     things map;
@@ -226,7 +220,6 @@ static void test_other_kinds(void **state) {
 }
 
 static bool create(void *context, const char *key, kolk_deadline deadline, void **resource, kolk_error *error) {
-    (void)key, (void)deadline, (void)error;
     *resource = context;
     return true;
 }
@@ -237,7 +230,6 @@ static NOINLINE void borrow(kolk_resource_pool *pool, kolk_borrowed *borrowed) {
 }
 
 static void test_resources(void **state) {
-    (void)state;
     int resource;
     kolk_resource_pool pool = {0};
     kolk_borrowed borrowed[3];
@@ -278,7 +270,6 @@ static void *come_and_go(void *unused) {
 }
 
 static void test_while_threads_allocate(void **state) {
-    (void)state;
     pthread_t threads[THREADS];
     kolk_shared_desc desc = {.name = "crowded", .capacity = 500, .debug = "sites=1"};
     assert_int_equal(desks_init(&crowded, &desc), KOLK_OK);
@@ -301,7 +292,6 @@ static void test_while_threads_allocate(void **state) {
  * because the report of leaks has named them. */
 static void play_now(const char *unused) {
     static kolk_pool pool;
-    (void)unused;
     END_IF_IT_HANGS();
     for (int life = 0; life < 2; life++) {
         make_pool(&pool, &(kolk_pool_desc){.name = "sessions", .object_size = 16, .capacity = 8, .debug = "sites=1"});
@@ -316,7 +306,6 @@ static void play_now(const char *unused) {
 }
 
 static void test_kolk_stats(void **state) {
-    (void)state;
     ending ended = run_scenario("now", "text", NULL);
     const char *text = ended.text, *row = strstr(text, "\nsessions "), *end;
     assert_non_null(row);

@@ -24,7 +24,6 @@ static uint32_t entry_of_number(uint32_t number) {
 
 /* promise: base.h "Writes the statistics ... empty one" */
 static void test_named_pools_are_listed(void **state) {
-    (void)state;
     fake a, b, c, nameless;
     assert_string_equal(listed(NULL), "");
     add_fake(&a, "a");
@@ -49,7 +48,6 @@ static void test_named_pools_are_listed(void **state) {
 
 /* When kolk's library is unloaded, the list's memory is released, unless pools are still listed. */
 static void test_the_list_ends(void **state) {
-    (void)state;
     enum { MANY = 3000 }; /* more than the lists of addresses at first */
     static fake all[MANY];
     for (unsigned round = 0; round < 3; round++) {
@@ -70,7 +68,6 @@ static void test_the_list_ends(void **state) {
 
 /* A pool was never deinitialised, and its storage was reused for something else. */
 static void test_what_has_gone_without_a_word_is_not_listed(void **state) {
-    (void)state;
     fake gone, other;
     add_fake(&gone, "gone");
     add_fake(&other, "other");
@@ -90,7 +87,6 @@ static void test_what_has_gone_without_a_word_is_not_listed(void **state) {
 }
 
 static void test_a_pool_is_written_to_in_add_only(void **state) {
-    (void)state;
     struct {
         unsigned char before[64];
         fake pool;
@@ -109,7 +105,6 @@ static void test_a_pool_is_written_to_in_add_only(void **state) {
 
 /* The array is only as long as the peak number of pools: every entry's number lies in 1 ... peak. */
 static void test_numbers_are_used_again(void **state) {
-    (void)state;
     enum { MOST = 3000 };
     static fake pools[MOST];
     static bool taken[MOST + 1];
@@ -139,7 +134,6 @@ static void test_numbers_are_used_again(void **state) {
 
 /* A pool beyond the registry's capacity is not listed, and otherwise works. */
 static void test_a_full_registry(void **state) {
-    (void)state;
     static uint32_t numbers[1000000];
     fake pool, more;
     uint32_t n = 0;
@@ -168,7 +162,6 @@ static void test_a_full_registry(void **state) {
 /* ---- Records ----------------------------------------------------------------------------------------------------- */
 
 static void test_lives_of_one_pool_are_merged(void **state) {
-    (void)state;
     kolk_records_ records = {0};
     const kolk_stats lives[] = {
         {"a", "fake", 8, 8, 1, 10, 30, 40, 999, 500, 400, 1, 2, 3, 6, 4, 5, 7, KOLK_DEBUG_FILL},
@@ -203,7 +196,6 @@ static void test_lives_of_one_pool_are_merged(void **state) {
 
 /* Pools with different names, kinds or sizes are not merged; `nth` depends on name and kind only. */
 static void test_what_is_not_merged(void **state) {
-    (void)state;
     static const struct {
         const char *name, *kind;
         uint64_t size;
@@ -233,7 +225,6 @@ static void test_what_is_not_merged(void **state) {
 /* Live pools of one name have separate rows, because the sum of their counts and the greatest of their peaks would
  * describe no pool. Ended pools are merged into one of these rows. */
 static void test_living_pools_of_one_name(void **state) {
-    (void)state;
     kolk_records_ records = {0};
     static const struct {
         uint32_t count, peak;
@@ -259,7 +250,6 @@ static void test_living_pools_of_one_name(void **state) {
 
 /* If many pools have one name, they share a row, which has their sums. Others keep their rows and the order. */
 static void test_groups(void **state) {
-    (void)state;
     for (uint32_t many = 1; many < 1000; many = many < 120 ? many + 1 : many * 3) {
         kolk_records_ records = {0};
         for (uint32_t i = 0; i < many; i++) {
@@ -305,7 +295,6 @@ static void test_groups(void **state) {
 
 /* Thousands of names, one of them longer than a block. */
 static void test_many_and_long_names(void **state) {
-    (void)state;
     enum { NAMES = 5000, LONG = 100000 };
     static char longest[LONG + 1];
     char name[20];
@@ -342,7 +331,6 @@ static void test_many_and_long_names(void **state) {
 /* Beyond `most` records, ended pools of new names are summed up, each kind for itself. Names that have a record keep
  * it, and pools that exist get one. promise: base.h "at exit, writes statistics ... row with their sums" */
 static void test_more_names_than_are_kept(void **state) {
-    (void)state;
     enum { MOST = 10, NAMES = 200 };
     char name[20];
     kolk_records_ records = {.most = MOST}, copy = {.most = MOST};
@@ -392,7 +380,6 @@ static void test_more_names_than_are_kept(void **state) {
 
 static void play_refused_entries(const char *argument) {
     fake a, b;
-    (void)argument;
     fill_fake(&a, "a");
     refuse_nth_call(1); /* reserve */
     a.mark = 5;
@@ -408,26 +395,22 @@ static void play_refused_entries(const char *argument) {
 }
 
 static void test_a_pool_that_there_is_no_memory_for_is_not_listed(void **state) {
-    (void)state;
     assert_ending(run_scenario("refused entries", NULL, NULL), 0, "");
 }
 
 static void play_refused_setting(const char *argument) {
     static fake pool;
-    (void)argument;
     refuse_nth_call(1); /* the copy of the file's name */
     add_fake(&pool, "a");
 }
 
 /* Statistics whose destination fails are not written elsewhere. */
 static void test_a_setting_that_there_is_no_memory_for(void **state) {
-    (void)state;
     assert_ending(run_scenario("refused setting", "text:/nowhere/at/all", NULL), 0, "");
 }
 
 /* A list that has no memory for a record continues without it. */
 static void test_refused_records(void **state) {
-    (void)state;
     static char name[70000]; /* takes a block of its own */
     memset(name, 'n', sizeof name - 1);
     const kolk_stats stats = {.name = "a", .kind = "fake"}, large = {.name = name, .kind = "fake"};
@@ -468,7 +451,6 @@ static void *come_and_go(void *context) {
 
 /* The lock is free in a child, whatever the parent's other threads were doing. */
 static void test_forks_while_threads_are_at_work(void **state) {
-    (void)state;
     skip_on_windows();
     static fake pools[THREADS];
     pthread_t threads[THREADS];
@@ -514,7 +496,6 @@ static const char table[] = "name  kind  size  alive  peak  capacity  failed  by
 static fake ending_a, ending_b, ending_gone, ending_silent, ending_without_sites;
 
 static void play_ending(const char *argument) {
-    (void)argument;
     add_speaking(&ending_gone, "gone");
     add_speaking(&ending_a, "a");
     add_speaking(&ending_silent, "");
@@ -528,7 +509,6 @@ static void play_ending(const char *argument) {
 /* If sites are kept, live objects are reported first, even those of nameless pools. Then come the statistics, if
  * requested. promise: base.h "at exit, writes statistics ... row with their sums" */
 static void test_the_order_at_exit(void **state) {
-    (void)state;
     const char *said =
         "main ends\nalive at exit: a\nalive at exit: \nalive at exit: b\nkolk: gone: its storage was freed "
         "or went out of scope without a deinit, or it was moved: what it had is lost\n";
@@ -546,14 +526,12 @@ static void exit_at_once(const void *pool) {
 static void play_exit_in_handler(const char *argument) {
     static const kolk_kind_ impatient = {
         .stats = fake_stats, .leaks = exit_at_once, .facts = fake_facts, .size = sizeof(fake)};
-    (void)argument;
     add_speaking_kind(&ending_a, "a", &impatient);
     add_speaking(&ending_b, "b");
 }
 
 /* A handler ends the program at the first leak: statistics are still written, and nothing is written twice. */
 static void test_exit_during_exit(void **state) {
-    (void)state;
     char expected[1000];
     snprintf(expected, sizeof expected, "alive at exit: a\n%s", table);
     assert_ending(run_scenario("exit in handler", "1", NULL), 3, expected);
@@ -571,20 +549,17 @@ static void remove_b(const void *pool) {
 static void play_handler_uses_the_registry(const char *argument) {
     static const kolk_kind_ busy_kind = {
         .stats = fake_stats, .leaks = remove_b, .facts = fake_facts, .size = sizeof(fake)};
-    (void)argument;
     add_speaking_kind(&ending_a, "a", &busy_kind);
     add_speaking(&ending_b, "b");
 }
 
 /* The handler may init and deinit pools, because the lock is free. */
 static void test_pools_come_and_go_during_exit(void **state) {
-    (void)state;
     skip_on_windows();
     assert_ending(run_scenario("handler uses the registry", NULL, NULL), 0, "alive at exit: a\nalive at exit: late\n");
 }
 
 static void play_fork(const char *argument) {
-    (void)argument;
     add_speaking(&ending_a, "a");
     pid_t child = fork();
     if (child == 0) {
@@ -597,7 +572,6 @@ static void play_fork(const char *argument) {
 
 /* Each process reports its own pools. */
 static void test_a_child_ends_by_itself(void **state) {
-    (void)state;
     char expected[1000];
     snprintf(expected, sizeof expected, "alive at exit: a\nalive at exit: b\n%sparent ends\nalive at exit: a\n%.*s",
              table, (int)(strlen(table) / 3 * 2), table);
@@ -611,7 +585,6 @@ static void end_late(void) {
 }
 
 static void play_late(const char *argument) {
-    (void)argument;
     atexit(end_late); /* runs last, because it was registered before the first pool was made */
     add_fake(&ending_silent, "a");
     remove_fake(&ending_silent);
@@ -621,7 +594,6 @@ static void play_late(const char *argument) {
 
 /* Pools may end after the statistics were written. */
 static void test_the_end_after_the_end(void **state) {
-    (void)state;
     assert_ending(run_scenario("late", "1", NULL), 0,
                   "name  kind  size  alive  peak  capacity  failed  bytes\n"
                   "a     fake    11     13    14        15      40     19\n"
@@ -631,7 +603,6 @@ static void test_the_end_after_the_end(void **state) {
 
 /* The pool's storage is unmapped, and must not be read unless statistics are requested. */
 static void play_unmapped(const char *argument) {
-    (void)argument;
     fake *pool = mmap(NULL, sizeof *pool, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(pool != MAP_FAILED);
     add_fake(pool, "its storage dies");
@@ -640,7 +611,6 @@ static void play_unmapped(const char *argument) {
 
 /* For statistics, the storage is read by a system call, which raises no signal. */
 static void test_dead_storage_is_not_looked_at(void **state) {
-    (void)state;
     assert_ending(run_scenario("unmapped", NULL, NULL), 0, "");
     assert_ending(run_scenario("unmapped", "1", NULL), 0,
                   "kolk: its storage dies: its storage was freed or went out of scope without a deinit, "
@@ -650,7 +620,6 @@ static void test_dead_storage_is_not_looked_at(void **state) {
 /* Only part of the storage was reused: the number and the facts are unchanged. */
 static void play_half_overwritten(const char *argument) {
     static fake pool, inside;
-    (void)argument;
     add_fake(&pool, "half");
     add_fake(&inside, "whole");
     pool.stats.count = 4053511554;
@@ -658,7 +627,6 @@ static void play_half_overwritten(const char *argument) {
 }
 
 static void test_impossible_statistics_are_not_written(void **state) {
-    (void)state;
     assert_ending(run_scenario("half overwritten", "1", NULL), 0,
                   "kolk: half: its storage was freed or went out of scope without a deinit, or it was "
                   "moved: what it had is lost\n"
@@ -669,7 +637,6 @@ static void test_impossible_statistics_are_not_written(void **state) {
 /* ---- A pool in the place of another; contracts/test_all_homes.c has the moved and copied ones -------------------- */
 
 static void test_a_pool_in_the_place_of_another(void **state) {
-    (void)state;
     static fake pool, other;
     kolk_noted_ noted;
     assert_false(kolk_registry_evict_(&pool, &noted));

@@ -71,7 +71,6 @@ static void shorten_to(const char *name, const char *distance, const char *expec
 }
 
 static void test_names(void **state) {
-    (void)state;
     for (size_t n = 0; n < LENGTH_OF(names); n++) {
         const char *expected = names[n][1] ? names[n][1] : names[n][0];
         shorten_to(names[n][0], "", expected, "");
@@ -81,7 +80,6 @@ static void test_names(void **state) {
 
 /* A name that was cut, or a buffer that is just as long as the text. */
 static void test_cut_names(void **state) {
-    (void)state;
     for (size_t n = 0; n < LENGTH_OF(names); n++) {
         for (size_t length = 0; length <= strlen(names[n][0]); length++) {
             char *exact = (char *)malloc(length + 1);
@@ -97,7 +95,6 @@ static void test_cut_names(void **state) {
 }
 
 static void test_a_long_name(void **state) {
-    (void)state;
     char name[800] = "_ZN", expected[800] = "";
     for (int n = 0; n < 80; n++) strcat(name, "7enemies");
     strcat(name, "Ev");

@@ -27,7 +27,6 @@ static uint32_t peak_of(const kolk_pool *pool) {
 static void play_odd_names(const char *argument) {
     static kolk_pool pools[8];
     static const char *const names[] = {"a = b", "c#", "d\n", "[e]", " f", "", "Schüsse", "g\x7f"};
-    (void)argument;
     for (unsigned i = 0; i < 8; i++) {
         make_pool(&pools[i], &(kolk_pool_desc){.name = names[i], .object_size = 8, .capacity = 20});
         alloc(&pools[i], 3);
@@ -40,7 +39,6 @@ static void play_odd_names(const char *argument) {
 
 /* Only names that can be read back are written. */
 static void test_odd_names(void **state) {
-    (void)state;
     static const char *const expected = HEAD "Schüsse = 3\na = b    = 3\n"
                                              "\n[of a = b]\nSchüsse = 3\na = b    = 3\n"
                                              "\n[with a ]]\nSchüsse = 3\na = b    = 3\n";
@@ -52,7 +50,6 @@ static void test_odd_names(void **state) {
 static void play_bytemap(const char *argument) {
     kolk_bytemap pool;
     kolk_bytemap_view view = {.name = "peds", .count = 9, .object_size = 8};
-    (void)argument;
     assert_int_equal(kolk_bytemap_initialise_with(&pool, &view), KOLK_OK);
     assert_non_null(kolk_bytemap_new(&pool));
     kolk_scene("scene");
@@ -60,7 +57,6 @@ static void play_bytemap(const char *argument) {
 }
 
 static void test_bytemaps_take_no_part(void **state) {
-    (void)state;
     assert_ending(run_scenario("bytemap", "sizes", NULL), 0, HEAD);
 }
 
@@ -111,7 +107,6 @@ static void play_random(const char *argument) {
 }
 
 static void test_random_peaks(void **state) {
-    (void)state;
     char seed[30];
     snprintf(seed, sizeof seed, "%" PRIu64, number_from_environment("KOLK_TEST_SEED", 4711));
     print_message("KOLK_TEST_SEED=%s\n", seed);
@@ -157,7 +152,6 @@ static void play_tell(const char *argument) {
 #define PLAIN "fixed 10, grows 10 to 20, lent 8, zero 0 to 1, other 10\n"
 
 static void test_capacities(void **state) {
-    (void)state;
     static const struct {
         const char *file, *scene, *said;
     } rows[] = {
@@ -186,7 +180,6 @@ static void test_capacities(void **state) {
 }
 
 static void test_lines_that_are_wrong(void **state) {
-    (void)state;
     static const struct {
         const char *file, *said;
     } rows[] = {
@@ -217,7 +210,6 @@ static void test_lines_that_are_wrong(void **state) {
 }
 
 static void test_a_file_that_cannot_be_read(void **state) {
-    (void)state;
     setenv("KOLK_SIZES", "/nowhere/at/all", 1);
     assert_ending(run_scenario("tell", NULL, NULL), 0, "kolk: KOLK_SIZES: \"/nowhere/at/all\" cannot be read\n" PLAIN);
     setenv("KOLK_SIZES", "/", 1);

@@ -52,7 +52,6 @@ static void assert_alone(kolk_kept_site_ kept, const void *site) {
 
 /* Without a stack, only the address is kept. */
 static void test_nothing_to_write_down(void **state) {
-    (void)state;
     commit_refused = true;
     assert_alone(keep(0), site_of(0));
     commit_refused = false;
@@ -80,14 +79,12 @@ static void *keep_some(void *argument) {
 }
 
 static void test_threads(void **state) {
-    (void)state;
     uintptr_t steps[] = {1, 3, 7, 999};
     run_threads(LENGTH_OF(steps), keep_some, steps, sizeof *steps);
 }
 
 /* Stacks stored before the table was full are always found; for later ones only the address is kept. */
 static void test_full(void **state) {
-    (void)state;
     uintptr_t first_alone = MANY;
     for (uintptr_t n = 0; n < MANY; n++) {
         kept[n] = keep(n);

@@ -47,7 +47,6 @@ static const kolk_stats largest = {"largest",  "fake",     UINT64_MAX, UINT64_MA
 
 /* promise: base.h "a table for people ... lists resource pools" */
 static void test_a_table(void **state) {
-    (void)state;
     fake bullets, voices, nameless;
     assert_string_equal(write_in(KOLK_STATS_TEXT), "kolk: no pool has a name\n");
     add_fake(&nameless, "");
@@ -67,7 +66,6 @@ static void test_a_table(void **state) {
 }
 
 static void test_a_wide_table(void **state) {
-    (void)state;
     fake a, wide = {.stats = largest};
     add_fake(&a, "a name that is longer than a name should be");
     kolk_registry_add_(&wide, &wide.mark, &fake_kind, false);
@@ -87,7 +85,6 @@ static void test_a_wide_table(void **state) {
 
 /* Columns count characters, not bytes; no text moves a terminal's cursor. */
 static void test_names_in_a_table(void **state) {
-    (void)state;
     fake pools[3];
     add_fake(&pools[0], "Schüsse");
     add_fake(&pools[1], "a\tb\n\x1b[2J\x7f");
@@ -113,7 +110,6 @@ _Static_assert(sizeof(void *) != 8 || sizeof(kolk_stats) == 2 * 8 + 2 * 8 + 4 * 
 
 /* promise: base.h "with `sites`, also" */
 static void test_json(void **state) {
-    (void)state;
     fake a, wide = {.stats = largest};
     assert_string_equal(write_in(KOLK_STATS_JSON), "{\"pools\": []}\n");
     add_fake(&a, "a");
@@ -138,7 +134,6 @@ static void test_json(void **state) {
 }
 
 static void test_words_of_the_debug_mode(void **state) {
-    (void)state;
     static const struct {
         uint32_t flags;
         const char *words;
@@ -198,7 +193,6 @@ static const struct {
 };
 
 static void test_any_bytes_in_names(void **state) {
-    (void)state;
     for (size_t i = 0; i < LENGTH_OF(quoted); i++) {
         fake pool;
         char expected[200];
@@ -221,7 +215,6 @@ static void test_any_bytes_in_names(void **state) {
 #define BYTES(name) "# UNIT kolk_" name " bytes\n"
 
 static void test_openmetrics(void **state) {
-    (void)state;
     fake pool;
     add_fake(&pool, "a");
     pool.stats.waits = 23;
@@ -255,7 +248,6 @@ static void test_openmetrics(void **state) {
 /* Prometheus's format has the same samples. The lines before a counter name the samples, and there are no units and no
  * end. promise: base.h "OpenMetrics 1.0 ... called db_client_connections" */
 static void test_prometheus(void **state) {
-    (void)state;
     char open[8000], expected[8000] = "";
     fake pool;
     add_fake(&pool, "a");
@@ -280,7 +272,6 @@ static void test_prometheus(void **state) {
 
 /* Two samples of one metric never have the same labels. */
 static void test_pools_of_the_same_name(void **state) {
-    (void)state;
     fake pools[4];
     for (size_t i = 0; i < LENGTH_OF(pools); i++) {
         add_fake(&pools[i], "twin");
@@ -338,7 +329,6 @@ static size_t add_odd_pools(fake *pools) {
 }
 
 static void test_a_json_parser_reads_it(void **state) {
-    (void)state;
     static fake pools[300];
     size_t n = add_odd_pools(pools);
     write_in(KOLK_STATS_JSON);
@@ -360,7 +350,6 @@ static void test_a_json_parser_reads_it(void **state) {
 }
 
 static void test_an_openmetrics_parser_reads_it(void **state) {
-    (void)state;
     static fake pools[300];
     size_t n = add_odd_pools(pools);
     write_in(KOLK_STATS_OPENMETRICS);
@@ -393,7 +382,6 @@ static void test_an_openmetrics_parser_reads_it(void **state) {
 
 /* The output comes in few pieces, and is complete however it is split. promise: base.h "none is allocated" */
 static void test_pieces(void **state) {
-    (void)state;
     static fake pools[100];
     for (size_t i = 0; i < LENGTH_OF(pools); i++) {
         add_fake(&pools[i], "a");
@@ -432,7 +420,6 @@ static void put_and_use(const char *piece, size_t length, void *context) {
 
 /* Lists the pools that existed when the call began. promise: base.h "Writes the statistics ... empty one" */
 static void test_put_may_use_kolk(void **state) {
-    (void)state;
     static fake pools[20];
     static busy_put self;
     memset(&self, 0, sizeof self);
@@ -457,7 +444,6 @@ static void test_put_may_use_kolk(void **state) {
 static void play_pools(const char *argument) {
     static kolk_pool stays, bullets, nameless;
     void *objects[10];
-    (void)argument;
     make_pool(&stays, &(kolk_pool_desc){.name = "voices", .object_size = 16, .capacity = 64});
     make_pool(&nameless, &(kolk_pool_desc){.object_size = 16, .capacity = 64});
     for (uint32_t life = 0; life < 3; life++) {
@@ -481,7 +467,6 @@ static const char pools_table[] = "name     kind  size  alive  peak  capacity  f
 
 /* Each format, to stderr and to a file. promise: base.h "at exit, writes statistics ... row with their sums" */
 static void test_settings(void **state) {
-    (void)state;
     char folder[] = "/tmp/kolk-XXXXXX", file[100], setting[200], seen[20000];
     static const char *const silent[] = {NULL, "", "0"};
     static const struct {
@@ -523,7 +508,6 @@ static void test_settings(void **state) {
     "like\nmain ends\n"
 
 static void test_settings_that_are_not_understood(void **state) {
-    (void)state;
     static const struct {
         const char *setting, *said;
     } rows[] = {
@@ -540,7 +524,6 @@ static void test_settings_that_are_not_understood(void **state) {
 }
 
 static void test_a_file_that_cannot_be_written(void **state) {
-    (void)state;
     assert_ending(run_scenario("pools", "json:/nowhere/at/all", NULL), 0,
                   "main ends\nkolk: KOLK_STATS: \"/nowhere/at/all\" cannot be written\n");
     assert_ending(run_scenario("pools", "json:/", NULL), 0, "main ends\nkolk: KOLK_STATS: \"/\" cannot be written\n");
@@ -557,7 +540,6 @@ static void test_a_file_that_cannot_be_written(void **state) {
 /* More output than the C library's file buffer holds. */
 static void play_many_pools(const char *argument) {
     static fake pools[100];
-    (void)argument;
     for (size_t i = 0; i < LENGTH_OF(pools); i++) {
         fill_fake(&pools[i], "many");
         pools[i].stats.object_size = i;
@@ -566,7 +548,6 @@ static void play_many_pools(const char *argument) {
 }
 
 static void tell(const kolk_failure *failure, void *context) {
-    (void)context;
     fprintf(stderr, "rule %d, pool %s, object %d, slot %d: %s\n", failure->rule == KOLK_BAD_SETTING, failure->pool,
             failure->object != NULL, failure->slot == NO_SLOT, failure->sentence);
 }
@@ -577,7 +558,6 @@ static void play_handler(const char *argument) {
 }
 
 static void test_bad_settings_are_failures(void **state) {
-    (void)state;
     assert_ending(run_scenario("handler", "no", NULL), 0,
                   "rule 1, pool KOLK_STATS, object 0, slot 1: " NOT_UNDERSTOOD("no"));
     assert_ending(run_scenario("handler", "1:/", NULL), 0,
@@ -597,7 +577,6 @@ static void play_environment_changes(const char *argument) {
 
 /* The environment is read when the first pool is initialised, and never again. */
 static void test_the_environment_is_read_once(void **state) {
-    (void)state;
     assert_ending(run_scenario("environment changes", NULL, "1"), 0, "");
     assert_ending(run_scenario("environment changes", "text:/dev/stderr", "0"), 0,
                   "name    kind  size  alive  peak  capacity  failed  bytes\n"
@@ -612,11 +591,9 @@ static void play_no_name(const char *argument) {
 }
 
 static void play_nothing(const char *argument) {
-    (void)argument;
 }
 
 static void test_nothing_to_say(void **state) {
-    (void)state;
     assert_ending(run_scenario("no name", "1", NULL), 0, "kolk: no pool has a name\n");
     assert_ending(run_scenario("no name", "1", "and deinit"), 0, "kolk: no pool has a name\n");
     assert_ending(run_scenario("nothing", "1", NULL), 0, ""); /* kolk was not used */
@@ -633,7 +610,6 @@ static void play_setting(const char *setting) {
 /* Settings in KOLK_DEBUG or KOLK_FAIL for unknown names are reported at exit, because they may be mistyped. The name of
  * an unused class of a heap is not reported. promise: heap.h "KOLK_DEBUG may name a class" */
 static void test_names_that_no_pool_has(void **state) {
-    (void)state;
     static const char *const rows[][2] = {
         {"KOLK_DEBUG=fill:bullets", "main ends\n"},
         {"KOLK_DEBUG=fill:*llet?;fill:v*", "main ends\n"},

@@ -9,7 +9,6 @@ static const char *const variables[] = {"KOLK_DEBUG", "KOLK_STATS", "KOLK_SIZES"
 
 /* Settings in a descriptor are all accepted. promise: base.h "A program that wants no diagnostics ... without sites" */
 static void test_that_the_descriptor_may_ask(void **state) {
-    (void)state;
     kolk_pool pool;
     notes said;
     begin_notes(&said);
@@ -21,7 +20,6 @@ static void test_that_the_descriptor_may_ask(void **state) {
 
 /* promise: base.h "Its first init reports each of these" */
 static void test_that_each_variable_is_refused_once(void **state) {
-    (void)state;
     kolk_pool pool;
     notes said;
     for (size_t i = 0; i < LENGTH_OF(variables); i++) {
@@ -47,7 +45,6 @@ static void append(const char *text, size_t length, void *context) {
  * for several failures in a row), and without diagnostics", "Ends the current ... nothing without diagnostics", "The
  * features of this library that depend", "kolk_features" */
 static void test_what_stands_for_diagnostics(void **state) {
-    (void)state;
     char text[200] = "";
     kolk_stats_write(KOLK_STATS_TEXT, append, text);
     assert_string_equal(text, "kolk: no pool has a name\n");
@@ -143,12 +140,10 @@ static void use_each(void) {
 static unsigned resets;
 
 static void count_reset(void *object, void *context) {
-    (void)object, (void)context;
     resets++;
 }
 
 static void test_pools_without_options(void **state) {
-    (void)state;
     kolk_pool zero = {0}, before, after;
     assert_null(kolk_pool_alloc(&zero));
     kolk_pool_deinit(&zero);
