@@ -134,7 +134,6 @@ need_gcc() {
 need_clang() {
   need_test
   need_services
-  need heaptrack command -v heaptrack
   need patch command -v patch
   need clang command -v clang
   need libclang-rt-dev links clang -fsanitize=address

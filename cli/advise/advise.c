@@ -21,8 +21,6 @@ static const char details[] =
               "capacity. Then the whole trace is replayed and timed, by one thread, with the pools and\n"
               "with malloc alone: what one run of the program saves, and what it saves if its work is\n"
               "repeated. Shares are of the processor time that kolk record has written.\n"
-              "Where all blocks of a function die together, as those of a request do, and have many\n"
-              "sizes, a heap for each phase is proposed, if that gains time.\n"
               "\n"
               "With -o pools.h, or any name that ends in .h, the result is a header for C and C++ that\n"
               "declares the pools.\n"
@@ -141,22 +139,6 @@ static void print_runs(const cli_context *cli, const struct trace *trace) {
             trace->run_count == 1 ? "" : "s", cli_plain(cli));
 }
 
-static void print_phase(const cli_context *cli, const struct phase *phase, double program_ns) {
-    if (!phase->function) return;
-    fprintf(cli->out, "\n%sa heap for each phase: ", cli_bold(cli));
-    name_print(cli->out, phase->function, phase->length);
-    fprintf(cli->out, "%s\n  %s blocks of %s to %s bytes in %s phases, ", cli_plain(cli), cli_count(phase->blocks).text,
-            cli_count(phase->least).text, cli_count(phase->most).text, cli_count(phase->phases).text);
-    fprintf(cli->out, "of which %s live to the end of theirs: kolk_heap_deinit frees these at once.\n",
-            cli_count(phase->together).text);
-    fputs("  Begin a kolk_heap where the function begins, and end it where it ends. The last free is now at ",
-          cli->out);
-    name_print(cli->out, phase->end, phase->end_length);
-    fputs(".\n  Without pools, it saves ", cli->out);
-    share_print(cli->out, &phase->gain, program_ns);
-    fputs(".\n", cli->out);
-}
-
 static void print_text(const cli_context *cli, const struct advisor *advisor) {
     double pool_time = 0, malloc_time = 0;
     uint64_t pooled = 0;
@@ -181,7 +163,6 @@ static void print_text(const cli_context *cli, const struct advisor *advisor) {
     if (advisor->few_allocations > 0)
         fprintf(cli->out, "\nleave it: sources with less than 1 %% of the allocations each, or fewer than %d: %s\n",
                 SOURCE_LEAST, cli_count(advisor->sources.count - advisor->count).text);
-    print_phase(cli, &advisor->phase, advisor->program_ns);
     if (by_size)
         fputs(
             "\nWhere the trace has no stacks, sources are told apart by caller and size; kolk record writes stacks.\n",
@@ -191,7 +172,6 @@ static void print_text(const cli_context *cli, const struct advisor *advisor) {
         cli->out, "\nFrom pools would come %s of the allocations, in %s times the time that malloc takes for them.\n",
         cli_share((double)pooled, (double)advisor->sources.allocations).text, cli_times(pool_time, malloc_time).text);
     print_all(cli, advisor);
-    if (advisor->trace.by_heaptrack) fprintf(cli->out, "\n%s\n", advisor_unknown);
 }
 
 /* ---- The verb ---------------------------------------------------------------------------------------------------- */

@@ -2,7 +2,6 @@
 #ifndef CLI_ADVISE_H
 #define CLI_ADVISE_H
 
-#include "phase.h"
 #include "share.h"
 
 struct advised {
@@ -19,7 +18,6 @@ struct advisor {
     uint64_t few_allocations; /* allocations of the sources that have too few for a pool */
     double program_ns;        /* processor time of the program; 0 if it is not known */
     struct gain all;          /* of all pools together; only its samples and operations are set */
-    struct phase phase;       /* the one that gains; its function is NULL if there is none */
 };
 
 /* Chooses the pools, without their gains. Those with most allocations come first. If the result is not CLI_OK, a
@@ -34,9 +32,6 @@ const char *advisor_order(const struct verdict *verdict); /* "LIFO", "LOWEST" or
 
 /* Returns a sentence if the pools are not worth the work, which is then said first; else NULL. */
 const char *advisor_warning(const struct advisor *advisor);
-
-/* Sentences that say what the advice for a recording by heaptrack does not know. */
-extern const char advisor_unknown[];
 
 /* Writes the advice as an object. */
 void advisor_write(cli_json *json, const char *key, const struct advisor *advisor);

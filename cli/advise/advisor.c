@@ -2,18 +2,9 @@
 #define _POSIX_C_SOURCE 200809L
 #include "../print.h"
 #include "advise.h"
-#include "whole.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-const char advisor_unknown[] =
-    "heaptrack does not record where blocks are freed, by which threads, which of them are resized by realloc, which "
-    "are "
-    "arrays from calloc, and how they are aligned. So check that one thread has the objects of a pool, or take a "
-    "shared "
-    "pool, and that they are never resized or arrays. What is saved depends on the order of the frees, which is not "
-    "recorded either. kolk record records all of that.";
 
 /* ---- The advice -------------------------------------------------------------------------------------------------- */
 
@@ -82,34 +73,27 @@ static void divide_gain(struct advisor *advisor) {
 }
 
 static int measure(const cli_context *cli, struct advisor *advisor) {
-    struct gain_job *jobs = malloc((advisor->count + 1) * sizeof *jobs);
-    if (!jobs) return no_memory(advisor);
+    const struct verdict **verdicts = malloc((advisor->count + 1) * sizeof *verdicts);
+    if (!verdicts) return no_memory(advisor);
     size_t count = 0;
-    for (size_t i = 0; i < advisor->count; i++) {
+    int code = CLI_OK;
+    for (size_t i = 0; i < advisor->count && code == CLI_OK; i++) {
         struct advised *advised = &advisor->advised[i];
-        if (advised->verdict.advice != ADVICE_LEAVE)
-            jobs[count++] = (struct gain_job){&advised->verdict, &advised->gain};
+        if (advised->verdict.advice == ADVICE_LEAVE) continue;
+        verdicts[count++] = &advised->verdict;
+        code = gain_measure(cli, &advised->verdict, &advised->gain);
     }
-    int code = gain_measure(cli, jobs, count);
-    if (code == CLI_OK) code = whole_measure(cli, &advisor->trace, &advisor->sources, jobs, count, &advisor->all);
-    free(jobs);
+    if (code == CLI_OK && count > 0)
+        code = gain_measure_all(cli, &advisor->trace, &advisor->sources, verdicts, count, &advisor->all);
+    free(verdicts);
     if (code != CLI_OK) return code;
     qsort(advisor->advised, advisor->count, sizeof *advisor->advised, by_gain);
     divide_gain(advisor);
     return CLI_OK;
 }
 
-/* A phase that gains nothing is forgotten. */
-static int measure_phase(const cli_context *cli, struct advisor *advisor) {
-    if (!phase_find(&advisor->phase, &advisor->trace)) return no_memory(advisor);
-    int code = whole_measure_phase(cli, &advisor->trace, &advisor->phase);
-    if (!phase_gains(&advisor->phase)) phase_free(&advisor->phase);
-    return code;
-}
-
 static bool gains_are_possible(const struct advisor *advisor) {
-    bool possible = share_is_possible(&advisor->all, advisor->program_ns) &&
-                    share_is_possible(&advisor->phase.gain, advisor->program_ns);
+    bool possible = share_is_possible(&advisor->all, advisor->program_ns);
     for (size_t i = 0; i < advisor->count; i++)
         possible &= share_is_possible(&advisor->advised[i].gain, advisor->program_ns);
     return possible;
@@ -118,7 +102,6 @@ static bool gains_are_possible(const struct advisor *advisor) {
 int advisor_make(const cli_context *cli, struct advisor *advisor) {
     int code = advisor_judge(advisor);
     if (code == CLI_OK) code = measure(cli, advisor);
-    if (code == CLI_OK) code = measure_phase(cli, advisor);
     advisor->program_ns = share_program_ns(&advisor->trace);
     if (!gains_are_possible(advisor)) advisor->program_ns = 0;
     return code;
@@ -126,7 +109,6 @@ int advisor_make(const cli_context *cli, struct advisor *advisor) {
 
 void advisor_free(struct advisor *advisor) {
     free(advisor->advised);
-    phase_free(&advisor->phase);
     sources_free(&advisor->sources);
     trace_free(&advisor->trace);
 }
@@ -185,7 +167,6 @@ static void write_pool(cli_json *json, const struct advised *advised, double pro
     share_write(json, gain, program_ns);
 }
 
-/* What heaptrack does not record is left out. */
 static void write_source(cli_json *json, const struct advised *advised, const struct advisor *advisor) {
     const struct verdict *verdict = &advised->verdict;
     const struct source *source = verdict->source;
@@ -197,13 +178,11 @@ static void write_source(cli_json *json, const struct advised *advised, const st
     cli_json_count(json, "allocations", source->allocations);
     cli_json_count(json, "peak", source->peak);
     cli_json_count(json, "left_alive", source->left);
-    if (!advisor->trace.by_heaptrack) {
-        cli_json_count(json, "resized", source->resized);
-        cli_json_count(json, "threads", source->threads);
-        cli_json_count(json, "freed_by_others", source->handed);
-    }
+    cli_json_count(json, "resized", source->resized);
+    cli_json_count(json, "threads", source->threads);
+    cli_json_count(json, "freed_by_others", source->handed);
     write_places(json, "allocated_at", source->origins, source->origin_count);
-    if (!advisor->trace.by_heaptrack) write_places(json, "freed_at", source->ends, source->end_count);
+    write_places(json, "freed_at", source->ends, source->end_count);
     if (verdict->advice != ADVICE_LEAVE) write_pool(json, advised, advisor->program_ns);
     cli_json_text(json, "reason", verdict->reason);
     cli_json_close(json, '}');
@@ -220,21 +199,6 @@ static void write_runs(cli_json *json, const struct trace *trace) {
     cli_json_close(json, '}');
 }
 
-static void write_phase(cli_json *json, const struct phase *phase, double program_ns) {
-    struct place function = {.frames = phase->function, .length = phase->length};
-    struct place end = {.frames = phase->end, .length = phase->end_length};
-    cli_json_open(json, "phase", '{');
-    write_place(json, "function", &function);
-    write_place(json, "end", &end);
-    cli_json_count(json, "phases", phase->phases);
-    cli_json_count(json, "blocks", phase->blocks);
-    cli_json_count(json, "left_to_the_end", phase->together);
-    cli_json_count(json, "least_size", phase->least);
-    cli_json_count(json, "most_size", phase->most);
-    share_write(json, &phase->gain, program_ns);
-    cli_json_close(json, '}');
-}
-
 void advisor_write(cli_json *json, const char *key, const struct advisor *advisor) {
     cli_json_open(json, key, '{');
     cli_json_count(json, "kolk_advise", 1);
@@ -244,18 +208,13 @@ void advisor_write(cli_json *json, const char *key, const struct advisor *adviso
     if (advisor->trace.cut_line > 0) cli_json_count(json, "cut_off_in_line", advisor->trace.cut_line);
     cli_json_count(json, "allocations", advisor->sources.allocations);
     cli_json_count(json, "sources_found", advisor->sources.count);
-    if (advisor->trace.by_heaptrack) {
-        cli_json_text(json, "recorded_by", "heaptrack");
-    } else {
-        cli_json_count(json, "failed_left_out", advisor->trace.failed);
-        cli_json_count(json, "unknown_left_out", advisor->trace.unknown);
-    }
+    cli_json_count(json, "failed_left_out", advisor->trace.failed);
+    cli_json_count(json, "unknown_left_out", advisor->trace.unknown);
     cli_json_open(json, "sources", '[');
     for (size_t i = 0; i < advisor->count; i++) write_source(json, &advisor->advised[i], advisor);
     cli_json_close(json, ']');
     cli_json_count(json, "allocations_of_other_sources", advisor->few_allocations);
     if (advisor->program_ns > 0) cli_json_number(json, "program_ns", advisor->program_ns);
-    if (advisor->phase.function) write_phase(json, &advisor->phase, advisor->program_ns);
     if (advisor->all.samples > 0) share_write(json, &advisor->all, advisor->program_ns);
     cli_json_close(json, '}');
 }

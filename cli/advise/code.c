@@ -1,6 +1,7 @@
 /* code.c: reads files of C: see code.h. */
 #define _GNU_SOURCE /* DT_DIR */
 #include "code.h"
+#include "../room.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -41,13 +42,9 @@ static bool opens_struct(const struct code_file *file) {
 
 static void add_token(struct lexer *lexer, size_t length, enum token_kind kind) {
     struct code_file *file = lexer->file;
-    if (file->count == lexer->room) {
-        size_t room = lexer->room ? 2 * lexer->room : 1024;
-        struct token *moved = realloc(file->tokens, room * sizeof *moved);
-        lexer->failed |= !moved;
-        if (!moved) return;
-        file->tokens = moved;
-        lexer->room = room;
+    if (!has_room(&file->tokens, file->count, &lexer->room, sizeof *file->tokens)) {
+        lexer->failed = true;
+        return;
     }
     char c = file->text[lexer->at];
     if (kind == TOKEN_MARK && c == '}' && lexer->depth == 0) file->balanced = false;
@@ -163,13 +160,7 @@ static bool read_text(struct code_file *file, const char *path) {
 }
 
 static bool add_file(struct code *code, const char *folder, const char *path) {
-    if (code->count == code->room) {
-        size_t room = code->room ? 2 * code->room : 64;
-        struct code_file *moved = realloc(code->files, room * sizeof *moved);
-        if (!moved) return false;
-        code->files = moved;
-        code->room = room;
-    }
+    if (!has_room(&code->files, code->count, &code->room, sizeof *code->files)) return false;
     struct code_file *file = &code->files[code->count];
     *file = (struct code_file){.path = strdup(path + strlen(folder) + 1)};
     if (!file->path) return false;

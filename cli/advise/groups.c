@@ -1,6 +1,7 @@
 /* groups.c: see groups.h. First the operations of each pair of caller and size are counted. Then the pairs are joined
  * to groups, by their frames. */
 #include "groups.h"
+#include "../room.h"
 
 #include "../replay/frames.h"
 
@@ -56,13 +57,7 @@ static struct pair *pair_of(struct groups *groups, uint32_t caller, uint64_t siz
     uint64_t key = key_of(caller, size);
     uint32_t number;
     if (map_get(&groups->numbers, key, &number)) return &groups->pairs[number];
-    if (groups->pair_count == groups->pair_room) {
-        size_t room = groups->pair_room ? 2 * groups->pair_room : 256;
-        struct pair *moved = realloc(groups->pairs, room * sizeof *moved);
-        if (!moved) return NULL;
-        groups->pairs = moved;
-        groups->pair_room = room;
-    }
+    if (!has_room(&groups->pairs, groups->pair_count, &groups->pair_room, sizeof *groups->pairs)) return NULL;
     if (!map_put(&groups->numbers, key, (uint32_t)groups->pair_count)) return NULL;
     groups->pairs[groups->pair_count] = (struct pair){.size = size, .caller = caller};
     return &groups->pairs[groups->pair_count++];
@@ -122,13 +117,9 @@ static bool has_one_size(struct pair *const *pairs, size_t count) {
 /* Makes one group of these pairs. They have `depth` frames in common, the outermost of which identifies the group. */
 static void add_group(struct divider *divider, struct pair **pairs, size_t count, size_t depth, bool by_size) {
     struct groups *groups = divider->groups;
-    if (groups->count == groups->room) {
-        size_t room = groups->room ? 2 * groups->room : 64;
-        struct group *moved = realloc(groups->groups, room * sizeof *moved);
-        divider->failed |= !moved;
-        if (!moved) return;
-        groups->groups = moved;
-        groups->room = room;
+    if (!has_room(&groups->groups, groups->count, &groups->room, sizeof *groups->groups)) {
+        divider->failed = true;
+        return;
     }
     struct group group = {.frames = divider->trace->names[pairs[0]->caller], .by_size = by_size};
     struct frame frame = frame_at(group.frames);

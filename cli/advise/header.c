@@ -106,10 +106,6 @@ void header_write(const cli_context *cli, const struct advisor *advisor) {
         "may\n"
         " * not reserve so many addresses (ulimit -v), init fails: halve max_capacity until it succeeds.",
         out);
-    if (advisor->trace.by_heaptrack) {
-        fputs("\n *", out);
-        print_words(out, advisor_unknown);
-    }
     fputs(" */\n", out);
     fputs("#ifndef ", out);
     print_guard(out, cli->path);

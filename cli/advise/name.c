@@ -1,8 +1,8 @@
 /* name.c: describes a source in words, and makes an identifier for it; see verdict.h.
  *
  * A frame is "symbol (list.c:12)", "symbol (libz.so.1+0x12)" or "libz.so.1+0x12", as kolk record writes it, or
- * "FILE:(symbol+0x12)[0x1234]" or "FILE:[0x1234]", as mtrace does. Of heaptrack it is "symbol (list.c:12)",
- * "symbol (libz.so.1 at 0x1234)" or "FILE:[0x1234]", and a symbol of C++ is as people write it, "shop::add(int)".
+ * "FILE:(symbol+0x12)[0x1234]" or "FILE:[0x1234]", as mtrace does. A symbol of C++ is as people write it,
+ * "shop::add(int)".
  */
 #include "verdict.h"
 #include "../print.h"

@@ -1,6 +1,7 @@
 /* plan.c: see plan.h. First the recording is read by lines: whose blocks are allocated and freed at each. */
 #define _GNU_SOURCE /* memmem */
 #include "plan.h"
+#include "../room.h"
 
 #include "../replay/frames.h"
 
@@ -146,13 +147,7 @@ static const struct spot *spot_at(const struct planner *planner, const struct ca
 /* ---- Steps ------------------------------------------------------------------------------------------------------- */
 
 static struct step *add_step(struct plan *plan) {
-    if (plan->count == plan->room) {
-        size_t room = plan->room ? 2 * plan->room : 16;
-        struct step *moved = realloc(plan->steps, room * sizeof *moved);
-        if (!moved) return NULL;
-        plan->steps = moved;
-        plan->room = room;
-    }
+    if (!has_room(&plan->steps, plan->count, &plan->room, sizeof *plan->steps)) return NULL;
     plan->steps[plan->count] = (struct step){0};
     return &plan->steps[plan->count++];
 }

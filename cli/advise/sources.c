@@ -5,6 +5,7 @@
  * assigned to the source of its origin.
  */
 #include "sources.h"
+#include "../room.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,13 +66,7 @@ static bool count_link(struct finder *finder, uint32_t origin, uint32_t end) {
         finder->links[number].count++;
         return true;
     }
-    if (finder->link_count == finder->link_room) {
-        size_t room = finder->link_room ? 2 * finder->link_room : 256;
-        struct link *moved = realloc(finder->links, room * sizeof *moved);
-        if (!moved) return false;
-        finder->links = moved;
-        finder->link_room = room;
-    }
+    if (!has_room(&finder->links, finder->link_count, &finder->link_room, sizeof *finder->links)) return false;
     if (!map_put(&finder->numbers, key, (uint32_t)finder->link_count)) return false;
     finder->links[finder->link_count++] = (struct link){.origin = origin, .end = end, .count = 1};
     return true;
@@ -234,7 +229,6 @@ static void count_functions(struct source *source, const trace_op *op) {
     bool several = op->by == TRACE_BY_CALLOC && op->more > 1;
     source->arrays += several && op->size > op->more; /* calloc(size, 1) is for one object, or for text */
     source->grown += op->by == TRACE_BY_REALLOC;
-    source->begun_as_resized += op->by == TRACE_BY_MALLOC && op->more > 0;
     if (op->by == TRACE_BY_ALIGNED && op->more > source->align) source->align = op->more;
 }
 
@@ -260,7 +254,6 @@ static void share_out(const struct finder *finder, uint32_t *owners) {
         } else if (*owner != NOBODY) {
             add_op(&sources[*owner], op->block, op->thread, true);
             sources[*owner].resized += op->kind == TRACE_REALLOC;
-            sources[*owner].ended_as_resized += op->kind == TRACE_FREE && op->more > 0;
             *owner = NOBODY;
         }
     }
@@ -312,7 +305,6 @@ static bool look(const struct finder *finder) {
         if (source_is_few(source->allocations, sources->allocations)) continue;
         source->is_of_allocator = source->grown > 0 && is_of_allocator(finder, source);
         if (!source_look(source, finder->trace->blocks)) return false;
-        if (finder->trace->by_heaptrack) source->threads = 0;
     }
     return true;
 }

@@ -50,20 +50,19 @@ struct source {
     struct place *ends; /* where they are freed, the most frequent first */
     size_t end_count;
 
-    uint64_t arrays;                             /* allocated by calloc of several objects */
-    uint64_t grown;                              /* allocated by realloc of NULL, as arrays that grow are ... */
-    uint32_t align;                              /* the largest alignment that was asked for, or 0 */
-    uint64_t allocations;                        /* also the number of lives */
-    uint64_t resized;                            /* lives that ended with a resize */
-    uint64_t begun_as_resized, ended_as_resized; /* objects that heaptrack has recorded as it does resizes */
-    uint64_t left;                               /* objects still alive at the end of the trace */
+    uint64_t arrays;       /* allocated by calloc of several objects */
+    uint64_t grown;        /* allocated by realloc of NULL, as arrays that grow are ... */
+    uint32_t align;        /* the largest alignment that was asked for, or 0 */
+    uint64_t allocations;  /* also the number of lives */
+    uint64_t resized;      /* lives that ended with a resize */
+    uint64_t left;         /* objects still alive at the end of the trace */
     struct source_op *ops; /* as recorded, followed by the ends of the objects that were left alive */
     size_t count;          /* recorded operations: count + left = 2 * allocations */
 
     /* Not set for a source with too few allocations: */
     bool is_of_allocator;       /* ... or in a function of the program that only allocates */
     uint32_t peak;              /* the most objects alive at a time */
-    uint32_t threads;           /* how many threads did the operations; 0: the recording does not tell */
+    uint32_t threads;           /* how many threads did the operations */
     uint64_t handed;            /* objects freed by a thread other than the one that allocated them */
     uint64_t together, parties; /* objects that died together with all others; the moments at which this happened */
     uint64_t most_begun;        /* the most objects allocated between two such moments */

@@ -1,5 +1,6 @@
 /* uses.c: finds the calls of malloc's family: see uses.h. */
 #include "uses.h"
+#include "../room.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -196,13 +197,7 @@ static bool read_call(const struct code *code, struct call *call) {
 }
 
 static bool add_call(struct uses *uses, const struct call *call) {
-    if (uses->count == uses->room) {
-        size_t room = uses->room ? 2 * uses->room : 64;
-        struct call *moved = realloc(uses->calls, room * sizeof *moved);
-        if (!moved) return false;
-        uses->calls = moved;
-        uses->room = room;
-    }
+    if (!has_room(&uses->calls, uses->count, &uses->room, sizeof *uses->calls)) return false;
     uses->calls[uses->count++] = *call;
     return true;
 }

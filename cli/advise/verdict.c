@@ -6,7 +6,6 @@
 #include <string.h>
 
 enum {
-    AS_RESIZED_SHARE = 10,   /* if one life in this many begins or ends as with a resize, the reason says so */
     RESIZED_SHARE = 100,     /* if one life in this many ends with a resize, the source is left with malloc */
     SIZE_MOST = 8192,        /* two pages */
     TYPE_STEP = 4,           /* struct sizes are multiples of this, except for structs with only short members */
@@ -136,22 +135,9 @@ static void share(struct verdict *verdict) {
 
 static bool say_pool(struct verdict *verdict) {
     const struct source *source = verdict->source;
-    verdict_say(verdict, "They come and go all along%s.",
-                source->threads > 0 ? ", and one thread has them all" : "; by which threads is not recorded");
+    verdict_say(verdict, "They come and go all along, and one thread has them all.");
     if (source->left > 0) verdict_say(verdict, " %s live to the end.", cli_count(source->left).text);
     return order_choose(verdict);
-}
-
-/* Warns of what heaptrack has recorded in the way in which it records resizes. */
-static void say_resized(struct verdict *verdict) {
-    const struct source *source = verdict->source;
-    uint64_t begun = source->begun_as_resized, ended = source->ended_as_resized, most = begun > ended ? begun : ended;
-    if (most * AS_RESIZED_SHARE < source->allocations) return;
-    verdict_say(
-        verdict,
-        "%s of them begin or end right next to an operation on a block of another size, as with realloc: if it is "
-        "that, leave them. ",
-        most == source->allocations ? "All" : cli_count(most).text);
 }
 
 /* ---- C++ --------------------------------------------------------------------------------------------------------- */
@@ -221,7 +207,6 @@ bool verdict_of(struct verdict *verdict, const struct source *source, const stru
                     "They come from %s places, and need one pool, as the same code frees them without telling them "
                     "apart. ",
                     cli_count(source->origin_count).text);
-    say_resized(verdict);
     if (source->grown > 0) verdict_say(verdict, "They come from realloc of NULL, in a function that resizes nothing. ");
     bool shared = source->threads > 1, arena = !shared && die_together(source);
     name_pool(verdict, others, count);

@@ -1,5 +1,6 @@
 /* compare.c: see compare.h. */
 #include "compare.h"
+#include "../room.h"
 
 #include "../measure.h"
 #include "results.h"
@@ -104,12 +105,7 @@ bool compare_results(struct comparisons *comparisons, const json_t *before, cons
                 comparisons->alone++;
                 continue;
             }
-            if (comparisons->count == room) {
-                room = room ? 2 * room : 64;
-                struct comparison *more = realloc(comparisons->all, room * sizeof *more);
-                if (!more) return false;
-                comparisons->all = more;
-            }
+            if (!has_room(&comparisons->all, comparisons->count, &room, sizeof *comparisons->all)) return false;
             struct comparison *it = &comparisons->all[comparisons->count++];
             *it = (struct comparison){.table = tables[n].name, .where = where, .who = who};
             if (!compare_figure(it, old, old_count, new, new_count)) return false;

@@ -10,8 +10,7 @@
 struct input {
     FILE *file;
     ZSTD_DCtx *zstd; /* NULL if the file is plain text */
-    bool is_gzip;
-    bool in_frame; /* zstd has not reached the end of the current frame */
+    bool in_frame;   /* zstd has not reached the end of the current frame */
     bool has_problem;
     const char *cut; /* see input_cut */
     uint64_t line;
@@ -37,23 +36,18 @@ static bool have_bytes(struct input *input) {
     return input->raw.size > 0;
 }
 
-static bool begins_with(const struct input *input, const char *magic, size_t size) {
-    return input->raw.size >= size && memcmp(input->bytes, magic, size) == 0;
-}
-
 struct input *input_open(FILE *file) {
     struct input *input = malloc(sizeof *input);
     if (!input) return NULL;
     input->file = file;
     input->zstd = NULL;
-    input->is_gzip = input->in_frame = input->has_problem = false;
+    input->in_frame = input->has_problem = false;
     input->cut = NULL;
     input->line = 0;
     input->begin = input->end = 0;
     input->raw = (ZSTD_inBuffer){.src = input->bytes};
     if (!have_bytes(input)) return input;
-    input->is_gzip = begins_with(input, "\x1f\x8b", 2);
-    if (!begins_with(input, "\x28\xb5\x2f\xfd", 4)) return input;
+    if (input->raw.size < 4 || memcmp(input->bytes, "\x28\xb5\x2f\xfd", 4) != 0) return input;
     input->zstd = ZSTD_createDCtx();
     if (input->zstd) return input;
     free(input);
@@ -95,10 +89,6 @@ static size_t read_zstd(struct input *input, void *text, size_t size) {
 const char *input_line(struct input *input, size_t *length) {
     if (input->has_problem) return NULL;
     input->line++;
-    if (input->is_gzip) {
-        fail(input, "it is compressed by gzip; 'gzip -dc FILE' writes what can be read, and - reads it from there", "");
-        return NULL;
-    }
     size_t looked_at = 0;
     for (;;) {
         char *line = input->text + input->begin;

@@ -1,5 +1,4 @@
-/* cli/replay/input.h: reads the lines of a file, which is plain text or compressed by zstd, as its first bytes show.
- * A file that gzip has compressed is recognised, but not read. */
+/* cli/replay/input.h: reads the lines of a file, which is plain text or compressed by zstd, as its first bytes show. */
 #ifndef CLI_INPUT_H
 #define CLI_INPUT_H
 

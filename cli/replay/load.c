@@ -27,19 +27,15 @@ int load_trace(struct trace *trace, const char *path, const char **name) {
     if (file != stdin) fclose(file);
     if (!read) return cli_fail(CLI_UNREADABLE, "%s: %s", *name, problem.text);
     if (trace->cut_line > 0)
-        cli_fail(CLI_OK, "%s: the recording is cut off in line %s, and used up to there%s", *name,
-                 cli_count(trace->cut_line).text,
-                 trace->by_heaptrack ? "" : "; what kolk record writes last is missing: names of stacks, and times");
+        cli_fail(CLI_OK,
+                 "%s: the recording is cut off in line %s, and used up to there; what kolk record writes last is "
+                 "missing: names of stacks, and times",
+                 *name, cli_count(trace->cut_line).text);
     if (trace->count > 0) return CLI_OK;
     return cli_fail(CLI_UNREADABLE, "%s: no allocation is recorded in it", *name);
 }
 
 void load_print_left_out(const cli_context *cli, const struct trace *trace) {
-    if (trace->by_heaptrack)
-        fputs(
-            "Recorded by heaptrack, which does not tell which block is freed: of those that one stack allocated in one "
-            "size, the\noldest is taken.\n",
-            cli->out);
     if (trace->failed > 0) fprintf(cli->out, "Failed allocations, left out: %s\n", cli_count(trace->failed).text);
     if (trace->unknown > 0)
         fprintf(cli->out, "Frees and resizes of what was allocated before the recording, left out: %s\n",

@@ -164,12 +164,8 @@ static void write_json(const cli_context *cli, const struct replay *replay) {
     cli_json_count(&json, "call_sites", replay->players[POOLS].callers);
     cli_json_count(&json, "blocks_at_peak", player->blocks);
     cli_json_count(&json, "bytes_at_peak", player->bytes);
-    if (replay->trace.by_heaptrack) {
-        cli_json_text(&json, "recorded_by", "heaptrack");
-    } else {
-        cli_json_count(&json, "failed_left_out", replay->trace.failed);
-        cli_json_count(&json, "unknown_left_out", replay->trace.unknown);
-    }
+    cli_json_count(&json, "failed_left_out", replay->trace.failed);
+    cli_json_count(&json, "unknown_left_out", replay->trace.unknown);
     cli_json_open(&json, "pools", '[');
     for (size_t i = 1; i < PLAYER_CLASSES; i++)
         if (player->classes[i].allocations > 0) write_class(&json, NULL, player, i);

@@ -1,5 +1,4 @@
-/* cli/replay/trace.h: a program's calls of malloc, read from the text that glibc's mtrace writes. heaptrack.h describes
- * the other format that is read.
+/* cli/replay/trace.h: a program's calls of malloc, read from the text that glibc's mtrace writes.
  *
  *     = Start
  *     @ CALLER + ADDRESS SIZE      malloc and its family; the address is (nil) if it failed
@@ -60,10 +59,9 @@ typedef struct trace_op {
     uint32_t block;
     uint32_t caller; /* one number for each CALLER; TRACE_NOBODY for a TRACE_FREE that was not recorded */
     uint16_t thread;
-    uint8_t kind; /* trace_kind */
-    uint8_t by;   /* trace_by; only set for TRACE_ALLOC */
-    /* COUNT or ALIGNMENT, or UINT32_MAX if it is larger; 0 if there is none; heaptrack.h says what it is there */
-    uint32_t more;
+    uint8_t kind;  /* trace_kind */
+    uint8_t by;    /* trace_by; only set for TRACE_ALLOC */
+    uint32_t more; /* COUNT or ALIGNMENT, or UINT32_MAX if it is larger; 0 if there is none */
 } trace_op;
 
 /* Processor times of two runs, one after the other. */
@@ -83,10 +81,6 @@ struct trace {
     /* The file is cut off in this line, so that the lines before it are all that there is; 0: it is whole. Names of
      * stacks and processor times are at the end of what kolk record writes. */
     uint64_t cut_line;
-
-    /* The recording is heaptrack's. It does not tell threads, who frees, resizes, functions other than malloc, and what
-     * is left out: see heaptrack.h. */
-    bool by_heaptrack;
 
     struct trace_run runs[TRACE_RUNS_MOST];
     size_t run_count;

@@ -1,6 +1,7 @@
 /* course.c: see course.h. */
 #define _POSIX_C_SOURCE 200809L
 #include "course.h"
+#include "../room.h"
 #include "../replay/input.h"
 #include "../top/view.h"
 
@@ -79,13 +80,7 @@ static void free_pool(const struct course_pool *pool) {
 }
 
 static struct course_pool *add_pool(struct course *course, const json_t *seen, unsigned nth) {
-    if (course->pool_count == course->room) {
-        size_t room = course->room ? 2 * course->room : 32;
-        struct course_pool *more = realloc(course->pools, room * sizeof *more);
-        if (!more) return NULL;
-        course->pools = more;
-        course->room = room;
-    }
+    if (!has_room(&course->pools, course->pool_count, &course->room, sizeof *course->pools)) return NULL;
     struct course_pool *pool = &course->pools[course->pool_count];
     *pool = (struct course_pool){.name = strdup(text_of(seen, "name")),
                                  .kind = strdup(text_of(seen, "kind")),

@@ -7,7 +7,7 @@
 
 enum {
     DIGEST_STEPS = 400, /* points of time at most */
-    DIGEST_DEPTH = 200, /* frames of a path, the innermost; kolk record writes 8, heaptrack 64 and inlined ones */
+    DIGEST_DEPTH = 200, /* frames of a path, the innermost; kolk record writes 8, and inlined ones */
     DIGEST_DOUBLINGS =
         48 /* classes of sizes and lives: class n has the numbers from 2^(n-1) to 2^n - 1; class 0 has 0 */
 };

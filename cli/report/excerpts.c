@@ -1,6 +1,7 @@
 /* excerpts.c: see excerpts.h. */
 #define _GNU_SOURCE /* DT_DIR, memmem */
 #include "excerpts.h"
+#include "../room.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -55,13 +56,7 @@ static struct file *file_of(struct excerpts *excerpts, const struct line_of_file
 }
 
 static void add_line(struct file *file, uint32_t line) {
-    if (file->count == file->room) {
-        size_t room = file->room ? 2 * file->room : 16;
-        uint32_t *more = realloc(file->lines, room * sizeof *more);
-        if (!more) return;
-        file->lines = more;
-        file->room = room;
-    }
+    if (!has_room(&file->lines, file->count, &file->room, sizeof *file->lines)) return;
     file->lines[file->count++] = line;
 }
 

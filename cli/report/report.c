@@ -1,8 +1,8 @@
-/* report.c: the verb `report`: a recording, a log of statistics, or an advice as one HTML file, which
- * needs nothing else: no network and no other file.
+/* report.c: the verb `report`: a recording or a log of statistics as one HTML file, which needs nothing else: no network
+ * and no other file.
  *
- *     page.html    what all have in common; scripts draw everything from the data
- *     recording.html, advice.html, course.html    their own parts
+ *     page.html    what both have in common; scripts draw everything from the data
+ *     recording.html, course.html    their own parts
  *     digest.c     sums the recording up
  *     ../advise    proposes pools
  *     excerpts.c   adds the lines of source
@@ -21,8 +21,6 @@
 #include "excerpts.h"
 
 #include <kolk/base.h>
-
-#include <jansson.h>
 
 #include <limits.h>
 #include <stdlib.h>
@@ -120,10 +118,7 @@ static void write_recording(FILE *out, const struct advisor *advisor, const stru
     cli_json_count(&json, "blocks", digest->blocks);
     cli_json_count(&json, "bytes", digest->bytes);
     cli_json_count(&json, "frees", digest->frees);
-    if (advisor->trace.by_heaptrack)
-        cli_json_text(&json, "recorded_by", "heaptrack");
-    else
-        cli_json_count(&json, "resizes", digest->resizes);
+    cli_json_count(&json, "resizes", digest->resizes);
     cli_json_count(&json, "peak_bytes", digest->peak_bytes);
     cli_json_count(&json, "peak_blocks", digest->peak_blocks);
     cli_json_count(&json, "peak_at", digest->peak_at);
@@ -151,47 +146,18 @@ static void write_course(FILE *out, const char *name, const struct course *cours
     cli_json_close(&json, '}');
 }
 
-/* Adds the places of an advice that was read from a file. */
-static void add_advised(struct excerpts *excerpts, const json_t *advice) {
-    const char *const members[] = {"allocated_at", "freed_at"};
-    size_t n, m;
-    json_t *source, *place;
-    json_array_foreach(json_object_get(advice, "sources"), n, source) for (size_t which = 0; which < 2; which++)
-        json_array_foreach(json_object_get(source, members[which]), m, place) {
-        const char *frames = json_string_value(json_object_get(place, "place"));
-        if (frames) excerpts_add(excerpts, frames, strlen(frames));
-    }
-}
-
-/* Writes what kolk advise has written with --json. */
-static void write_advised(FILE *out, const char *name, const json_t *advice) {
-    cli_json json = {.out = out};
-    struct excerpts *excerpts = excerpts_new();
-    if (!excerpts) return;
-    add_advised(excerpts, advice);
-    cli_json_open(&json, NULL, '{');
-    cli_json_text(&json, "file", name);
-    cli_json_text(&json, "kolk", KOLK_VERSION);
-    fputs(",\n  \"advice\": ", out);
-    json_dumpf(advice, out, JSON_COMPACT);
-    excerpts_write(&json, "files", excerpts, folder ? folder : ".");
-    cli_json_close(&json, '}');
-    excerpts_free(excerpts);
-}
-
 /* ---- The page ---------------------------------------------------------------------------------------------------- */
 
 BUILT_IN(page_html, "cli/report/page.html");
 BUILT_IN(recording_html, "cli/report/recording.html");
 BUILT_IN(course_html, "cli/report/course.html");
-BUILT_IN(advice_html, "cli/report/advice.html");
 
-/* The places of the data and of the parts, in page.html. */
+/* The places of the data and of the part, in page.html. */
 #define DATA "@DATA@"
 #define PART "@PART@"
 
 /* In HTML, the data must not contain "</script". */
-static void write_page(FILE *out, const char *const *parts, const char *data, size_t length) {
+static void write_page(FILE *out, const char *part, const char *data, size_t length) {
     const char *place = strstr(page_html, DATA), *second = strstr(page_html, PART);
     fwrite(page_html, 1, (size_t)(place - page_html), out);
     for (size_t n = 0; n < length; n++)
@@ -201,33 +167,16 @@ static void write_page(FILE *out, const char *const *parts, const char *data, si
             fputc(data[n], out);
     place += sizeof DATA - 1;
     fwrite(place, 1, (size_t)(second - place), out);
-    for (; *parts; parts++) fputs(*parts, out);
+    fputs(part, out);
     fputs(second + sizeof PART - 1, out);
 }
 
 /* ---- The verb ---------------------------------------------------------------------------------------------------- */
 
-/* Returns where PROGRAM ends in PROGRAM.PID.zst, as heaptrack names its files behind "heaptrack."; NULL: there is no
- * PID. */
-static const char *end_of_program(const char *base) {
-    const char *pid = base;
-    while ((pid = strchr(pid, '.'))) {
-        size_t digits = strspn(pid + 1, "0123456789");
-        if (digits > 0 && strchr(".", pid[1 + digits])) return pid;
-        pid++;
-    }
-    return NULL;
-}
-
-/* PROGRAM.html, in this folder, for PROGRAM.trace.zst, and for heaptrack.PROGRAM.PID.zst. */
+/* PROGRAM.html, in this folder, for PROGRAM.trace.zst. */
 static const char *default_path(const char *name) {
-    static const char heaptrack[] = "heaptrack.";
     static char path[PATH_MAX];
     const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name, *dot = strstr(base, ".trace");
-    if (!dot && strncmp(base, heaptrack, sizeof heaptrack - 1) == 0) {
-        dot = end_of_program(base + sizeof heaptrack - 1);
-        if (dot) base += sizeof heaptrack - 1;
-    }
     if (!dot) dot = strchr(base, '.');
     int length = dot > base ? (int)(dot - base) : (int)strlen(base);
     snprintf(path, sizeof path, "%.*s.html", length, base);
@@ -245,13 +194,13 @@ static void begin_data(struct data *data) {
     data->out = open_memstream(&data->text, &data->length);
 }
 
-/* Writes the page with these parts, of which the last is NULL, or the data alone. Frees the data. */
-static int write_report(cli_context *cli, const char *name, const char *const *parts, struct data *data) {
+/* Writes the page with this part, or the data alone. Frees the data. */
+static int write_report(cli_context *cli, const char *name, const char *part, struct data *data) {
     bool whole = data->out && fclose(data->out) == 0 && data->length > 0;
     if (whole && cli->json)
         fwrite(data->text, 1, data->length, cli->out);
     else if (whole)
-        write_page(cli->out, parts, data->text, data->length);
+        write_page(cli->out, part, data->text, data->length);
     free(data->text);
     if (!whole) return cli_fail(CLI_FAILED, "%s: there is no memory for the report", name);
     if (cli->json || cli->path || cli->to_stdout) return CLI_OK;
@@ -261,7 +210,6 @@ static int write_report(cli_context *cli, const char *name, const char *const *p
 }
 
 static int report_recording(cli_context *cli, const char *path) {
-    static const char *const parts[] = {recording_html, advice_html, NULL};
     struct advisor advisor = {.name = ""};
     struct digest digest = {0};
     struct data data = {.text = NULL};
@@ -272,7 +220,7 @@ static int report_recording(cli_context *cli, const char *path) {
     if (code == CLI_OK) {
         begin_data(&data);
         if (data.out) write_recording(data.out, &advisor, &digest);
-        code = write_report(cli, advisor.name, parts, &data);
+        code = write_report(cli, advisor.name, recording_html, &data);
     }
     digest_free(&digest);
     advisor_free(&advisor);
@@ -280,7 +228,6 @@ static int report_recording(cli_context *cli, const char *path) {
 }
 
 static int report_log(cli_context *cli, const char *path, FILE *file) {
-    static const char *const parts[] = {course_html, NULL};
     struct course course = {.count = 0};
     struct data data = {.text = NULL};
     const char *problem = course_read(&course, file);
@@ -289,52 +236,27 @@ static int report_log(cli_context *cli, const char *path, FILE *file) {
     if (code == CLI_OK) {
         begin_data(&data);
         if (data.out) write_course(data.out, path, &course);
-        code = write_report(cli, path, parts, &data);
+        code = write_report(cli, path, course_html, &data);
     }
     course_free(&course);
     return code;
 }
 
-static bool is_advice(const json_t *result) {
-    return json_integer_value(json_object_get(result, "kolk_advise")) == 1 && json_object_get(result, "trace") &&
-           json_object_get(result, "allocations") && json_object_get(result, "sources");
-}
-
-static int report_advice(cli_context *cli, const char *path, FILE *file) {
-    static const char *const parts[] = {advice_html, NULL};
-    struct data data = {.text = NULL};
-    json_t *advice = json_loadf(file, 0, NULL);
-    int code = CLI_UNREADABLE;
-    if (!is_advice(advice)) {
-        cli_fail(code, "%s: this is no result of kolk advise, or not all of it", path);
-    } else {
-        begin_data(&data);
-        if (data.out) write_advised(data.out, path, advice);
-        code = write_report(cli, path, parts, &data);
-    }
-    json_decref(advice);
-    return code;
-}
-
-/* The functions for the files that are not recordings. */
-typedef int (*report_function)(cli_context *cli, const char *path, FILE *file);
-
-/* Looks at the first line of a file, which may be compressed. NULL: a recording. */
-static report_function function_for(FILE *file) {
+/* Looks at the first line of a file, which may be compressed. */
+static bool is_log(FILE *file) {
     struct input *input = input_open(file);
     size_t length;
     const char *line = input ? input_line(input, &length) : NULL;
-    report_function function = !line ? NULL : course_is_log(line) ? report_log : line[0] == '{' ? report_advice : NULL;
+    bool log = line && course_is_log(line);
     if (input) input_close(input);
     rewind(file);
-    return function;
+    return log;
 }
 
 static int run(cli_context *cli, int count, char **arguments) {
     const char *path = count > 0 ? arguments[0] : NULL;
     FILE *file = path && strcmp(path, "-") != 0 ? fopen(path, "rb") : NULL;
-    report_function function = file ? function_for(file) : NULL;
-    int code = function ? function(cli, path, file) : report_recording(cli, path);
+    int code = file && is_log(file) ? report_log(cli, path, file) : report_recording(cli, path);
     if (file) fclose(file);
     return code;
 }
@@ -343,11 +265,10 @@ const cli_verb cli_report = {
     .name = "report",
     .arguments = "[FILE]",
     .most_arguments = 1,
-    .summary = "writes a recording, statistics over time, or an advice as an HTML file for a browser",
-    .details = "FILE is a trace, which kolk record writes; a recording by heaptrack; a log of statistics,\n"
-               "which a program writes with KOLK_STATS=log:FILE KOLK_STATS_AT=10s; or what kolk advise\n"
-               "writes with --json. The first three may be compressed by zstd. Without it, a recording\n"
-               "of SQLite is taken that is built in.\n"
+    .summary = "writes a recording, or statistics over time, as an HTML file for a browser",
+    .details = "FILE is a trace, which kolk record writes, or a log of statistics, which a program writes\n"
+               "with KOLK_STATS=log:FILE KOLK_STATS_AT=10s, plain or compressed by zstd. Without it, a\n"
+               "recording of SQLite is taken that is built in.\n"
                "\n"
                "The page of a recording has: how much was alive over time; the call paths as a flame\n"
                "graph, by bytes alive at the peak, bytes in all, or number of blocks; sizes and\n"

@@ -1,6 +1,7 @@
 /* view.c: see view.h. The look is the JSON that kolk_stats_write_of writes. */
 #define _POSIX_C_SOURCE 200809L
 #include "view.h"
+#include "../room.h"
 
 #include "../print.h"
 
@@ -42,13 +43,7 @@ static void add_point(top_pool *pool, double now) {
     while (old < pool->n_points && now - pool->points[old].at > TOP_WINDOW) old++;
     if (pool->n_points == TOP_POINTS && old == 0) old = TOP_POINTS / 8;
     if (old) memmove(pool->points, pool->points + old, (pool->n_points -= old) * sizeof *pool->points);
-    if (pool->n_points == pool->room) {
-        size_t room = pool->room ? 2 * pool->room : 16;
-        top_point *points = (top_point *)realloc(pool->points, room * sizeof *points);
-        if (!points) return;
-        pool->points = points;
-        pool->room = room;
-    }
+    if (!has_room(&pool->points, pool->n_points, &pool->room, sizeof *pool->points)) return;
     pool->points[pool->n_points++] = (top_point){now, (double)pool->alive};
 }
 
@@ -96,13 +91,7 @@ static top_pool *pool_of(top_view *view, const json_t *seen) {
         }
         key.nth = pool->nth + 1;
     }
-    if (view->count == view->room) {
-        size_t room = view->room ? 2 * view->room : 32;
-        top_pool *pools = (top_pool *)realloc(view->pools, room * sizeof *pools);
-        if (!pools) return NULL;
-        view->pools = pools;
-        view->room = room;
-    }
+    if (!has_room(&view->pools, view->count, &view->room, sizeof *view->pools)) return NULL;
     view->pools[view->count] = key;
     return &view->pools[view->count++];
 }

@@ -160,33 +160,17 @@ prints '^Where the trace has no stacks, sources are told apart by caller and siz
   '^How much of the program.s time that is cannot be told: the trace has no processor time. kolk record writes it.$'
 check 'no share of an unknown time' [ "$(grep -c 'no more than about 1 %' out)" -eq 0 ]
 
-# ---- a heap for each phase ----
+# ---- blocks of many sizes that die together ----
 
-check 'no phase where there is none' [ "$(grep -c '^a heap for each phase' out)" -eq 0 ]
 awk 'BEGIN {
-  print "= Start\n= Call a text (text.c:2) < handle (handle.c:3) < main (main.c:9)"
-  print "= Call b done (text.c:7) < handle (handle.c:8) < main (main.c:9)\n= Call c log (log.c:1) < main (main.c:8)\n@ c + 0x10 0x200"
-  for (i = 0; i < 100; i++) {
-    for (n = 1; n <= 600; n++) printf "@ a + 0x%x 0x%x\n", 4096 * n, 16 + 8 * (n * 7 % 120)
-    for (n = 1; n <= 600; n++) printf "@ b - 0x%x\n", 4096 * (n * 7 % 601)
+  print "= Start"
+  for (i = 0; i < 10; i++) {
+    for (n = 1; n <= 60; n++) printf "@ a + 0x%x 0x%x\n", 4096 * n, 16 + 8 * (n * 7 % 120)
+    for (n = 1; n <= 60; n++) printf "@ b - 0x%x\n", 4096 * (n * 7 % 61)
   }
-}' > phases
-run 0 "$kolk" advise phases
-if grep -q '^a heap for each phase' out; then
-  prints '^a heap for each phase: handle$' \
-    '^  60,000 blocks of 16 to 968 bytes in 100 phases, of which 60,000 live to the end of theirs: kolk_heap_deinit frees' \
-    ' The last free is now at done (text.c:7) < handle (handle.c:8).$' \
-    '^  Without pools, it saves [-0-9.]* to [-0-9.]* ms of processor time in one run, [-0-9.]* to [-0-9.]* ms if its work'
-else
-  skip 'the text for phases: on this machine, now, a heap gains no time there'
-fi
-run 0 "$kolk" advise --json phases
-if grep -q '"phase": {' out; then
-  prints '"function": "handle"' '"end": "done (text.c:7) < handle (handle.c:8)"' '"phases": 100' '"blocks": 60000' \
-    '"left_to_the_end": 60000' '"least_size": 16' '"most_size": 968'
-else
-  skip 'the JSON for phases: on this machine, now, a heap gains no time there'
-fi
+}' > requests
+run 0 "$kolk" advise requests
+prints 'Sizes vary, from 48 to 968 bytes, and a pool has one size. As they die together, a kolk_heap of their own would end them'
 
 run 0 "$kolk" advise
 prints '^sqlite.mtrace.zst: 7,205 allocations by ' '^pool  *libsqlite3_16_pool  *16  *16  *48  *LIFO  *6,305 '

@@ -50,14 +50,10 @@ awk 'BEGIN {
   print "= Call 1 item_new (item.c:4) < main"
   print "= Call 2 item_drop (item.c:8) < main"
   print "= Call 3 text_new < main"
+  print "= Run 64 63\n= Run 64 62\n= Run 64 61"
   print "= Ran f4240 0 f4240"
   print "= End"
 }' > pools.trace
-
-awk 'BEGIN {
-  print "v 10400 3\nX ./shop\nI 1000 1\ns 4 shop\ns 8 item_new\ns 6 item.c\ni 10 1 2 3 4\nt 1 0\na 40 1"
-  for (n = 1; n <= 200; n++) { print "+ 0"; if (n > 1) print "- 0" }
-}' > heaptrack.trace
 
 awk 'function pool(name, kind, alive, waiting) {
   return sprintf("{\"name\": \"%s\", \"kind\": \"%s\", \"object_size\": 64, \"count\": %d, \"peak\": 900, \"capacity\": 1000, " \
@@ -70,10 +66,8 @@ BEGIN {
   print "{\"time\": 1, \"pools\": [{"
 }' > its.log
 
-"$kolk" advise --json pools.trace | sed 's/"trace": "[^"]*"/&, "kolk_run": {"runs": 9, "low_percent": 1, "median_percent": 2, "high_percent": 3}/' > advice.json
-for name in its pools heaptrack log advice; do # the page with axe-core and the test in front of its own script
+for name in its pools log; do # the page with axe-core and the test in front of its own script
   from=$name.trace
-  [[ -e $from ]] || from=$name.json
   [[ -e $from ]] || from=its.$name
   "$kolk" report -o $name.html "$from" 2> log
   {
@@ -86,8 +80,7 @@ done
 
 options=(--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$folder/profile" --no-first-run)
 for look in 'its 1200,900 light' 'its 1200,900 dark' 'its 390,800 light' 'its 390,800 dark' \
-  'pools 1200,900 light' 'pools 390,800 dark' 'heaptrack 390,800 light' 'log 1200,900 dark' 'log 390,800 light' \
-  'advice 1200,900 dark' 'advice 390,800 light'; do
+  'pools 1200,900 light' 'pools 390,800 dark' 'log 1200,900 dark' 'log 390,800 light'; do
   read -r name size colors <<< "$look"
   forced=()
   [[ $colors == light ]] || forced=(--force-dark-mode --blink-settings=preferredColorScheme=0)

@@ -1,9 +1,8 @@
-/* wraps: cli/failing_malloc.h cli_isolated realloc */
+/* wraps: cli/failing_malloc.h realloc */
 /* Advice: how sources are distinguished, statistics of their lives, names, capacities, and that too small a capacity is
  * detected. tests/cli/advise.sh tests the advice as a whole.
  *
- * The linker redirects allocations to the functions below, one of which may fail; work for a child process runs in this
- * process. */
+ * The linker redirects allocations to the functions below, one of which may fail. */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,23 +15,13 @@
 #include <string.h>
 
 #include "advise/share.h"
-#include "advise/whole.h"
 #include "failing_malloc.h"
-#include "measure.h"
 #include "written.h"
 
 /* ---- Allocations that fail --------------------------------------------------------------------------------------- */
 
-bool __wrap_cli_isolated(void (*work)(const void *, void *), const void *input, void *result, size_t size);
-
 void *__wrap_realloc(void *object, size_t size) {
     return refused() ? NULL : __real_realloc(object, size);
-}
-
-bool __wrap_cli_isolated(void (*work)(const void *, void *), const void *input, void *result, size_t size) {
-    (void)size;
-    work(input, result);
-    return true;
 }
 
 static void fail_nth(unsigned long n) {
@@ -242,7 +231,7 @@ static struct verdict verdict_on(size_t i);
 
 static int measure(const struct verdict *verdict, struct gain *gain) {
     cli_context cli = {.out = stdout};
-    return gain_measure(&cli, &(struct gain_job){verdict, gain}, 1);
+    return gain_measure(&cli, verdict, gain);
 }
 
 /* Allocates by calloc of so many objects, or by realloc of NULL if `count` is 0. Two are alive. */
@@ -555,11 +544,9 @@ static void write_program(void) {
     }
 }
 
-static int measure_whole(struct verdict *verdicts, size_t count, struct gain *gain) {
-    struct gain_job jobs[4];
+static int measure_whole(const struct verdict *verdicts, struct gain *gain) {
     cli_context cli = {.out = stdout};
-    for (size_t i = 0; i < count; i++) jobs[i] = (struct gain_job){&verdicts[i], NULL};
-    return whole_measure(&cli, &trace, &sources, jobs, count, gain);
+    return gain_measure_all(&cli, &trace, &sources, (const struct verdict *[]){&verdicts[0], &verdicts[1]}, 2, gain);
 }
 
 /* Finds the pools of write_program: 32 and 48 bytes. */
@@ -580,9 +567,7 @@ static void the_whole_program_is_played(void **state) {
     struct verdict verdicts[2];
     struct gain gain;
     find_pools(verdicts);
-    assert_int_equal(measure_whole(verdicts, 0, &gain), CLI_OK);
-    assert_int_equal(gain.samples, 0);
-    assert_int_equal(measure_whole(verdicts, 2, &gain), CLI_OK);
+    assert_int_equal(measure_whole(verdicts, &gain), CLI_OK);
     assert_true(gain.samples >= GAIN_LEAST);
     uint64_t kinds[] = {[TRACE_ALLOC] = 0, [TRACE_FREE] = 0, [TRACE_REALLOC] = 0};
     for (size_t i = 0; i < trace.count; i++) kinds[trace.ops[i].kind]++;
@@ -593,7 +578,7 @@ static void the_whole_program_is_played(void **state) {
     for (size_t i = 0; i < 2; i++) {
         uint32_t capacity = verdicts[i].capacity;
         verdicts[i].capacity = i == 0 ? 64 : 199;
-        assert_int_equal(measure_whole(verdicts, 2, &gain), CLI_FAILED);
+        assert_int_equal(measure_whole(verdicts, &gain), CLI_FAILED);
         verdicts[i].capacity = capacity;
     }
 }
@@ -605,7 +590,7 @@ static void no_memory_for_the_whole_is_told(void **state) {
     find_pools(verdicts);
     for (unsigned long n = 1; n <= 8; n++) {
         fail_nth(n);
-        assert_int_equal(measure_whole(verdicts, 2, &gain), CLI_FAILED);
+        assert_int_equal(measure_whole(verdicts, &gain), CLI_FAILED);
     }
 }
 
@@ -717,7 +702,7 @@ static void no_memory_is_told(void **state) {
     }
     assert_true(n > 2);
     struct gain gain;
-    for (n = 1; n <= 2; n++) { /* for the samples, and in a child */
+    for (n = 1; n <= 2; n++) { /* for the operations, and in a child */
         fail_nth(n);
         assert_int_equal(measure(&verdict, &gain), CLI_FAILED);
     }
