@@ -14,16 +14,14 @@ static void put_text(char *out, const char *text) {
     snprintf(out, TOP_TEXT, "%s", text);
 }
 
-static void put_name(const top_pool *pool, const top_view *view, char *out) {
-    (void)view;
+static void put_name(const top_pool *pool, char *out) {
     if (pool->nth == 1)
         put_text(out, *pool->name ? pool->name : "-");
     else
         snprintf(out, TOP_TEXT, "%.28s #%u", pool->name, pool->nth);
 }
 
-static void put_kind(const top_pool *pool, const top_view *view, char *out) {
-    (void)view;
+static void put_kind(const top_pool *pool, char *out) {
     put_text(out, pool->kind);
 }
 
@@ -32,8 +30,7 @@ static void put_kind(const top_pool *pool, const top_view *view, char *out) {
     static double member##_of(const top_pool *pool) {                                                                  \
         return (double)pool->member;                                                                                   \
     }                                                                                                                  \
-    static void put_##member(const top_pool *pool, const top_view *view, char *out) {                                  \
-        (void)view;                                                                                                    \
+    static void put_##member(const top_pool *pool, char *out) {                                                        \
         put_text(out, in_words(pool->member).text);                                                                    \
     }
 
@@ -44,47 +41,31 @@ NUMBER(failed, cli_count)
 NUMBER(memory, cli_bytes)
 NUMBER(idle, cli_bytes)
 
-static void put_resident(const top_pool *pool, const top_view *view, char *out) {
-    (void)view;
-    put_text(out, isnan(pool->resident) ? "-" : cli_bytes((uint64_t)pool->resident).text);
-}
+/* The same for what may be unknown. */
+#define UNKNOWN(member, in_words)                                                                                      \
+    static double member##_of(const top_pool *pool) {                                                                  \
+        return isnan(pool->member) ? -1 : pool->member;                                                                \
+    }                                                                                                                  \
+    static void put_##member(const top_pool *pool, char *out) {                                                        \
+        put_text(out, isnan(pool->member) ? "-" : in_words((uint64_t)pool->member).text);                              \
+    }
 
-static double resident_of(const top_pool *pool) {
-    return isnan(pool->resident) ? -1 : pool->resident;
-}
+UNKNOWN(resident, cli_bytes)
+UNKNOWN(wasted, cli_bytes)
+UNKNOWN(allocs_per_second, cli_count)
 
-static void put_wasted(const top_pool *pool, const top_view *view, char *out) {
-    (void)view;
-    put_text(out, isnan(pool->wasted) ? "-" : cli_bytes((uint64_t)pool->wasted).text);
-}
-
-static double wasted_of(const top_pool *pool) {
-    return isnan(pool->wasted) ? -1 : pool->wasted;
-}
-
-static void put_allocs(const top_pool *pool, const top_view *view, char *out) {
-    (void)view;
-    put_text(out, isnan(pool->allocs_per_second) ? "-" : cli_count((uint64_t)pool->allocs_per_second).text);
-}
-
-static double allocs_of(const top_pool *pool) {
-    return isnan(pool->allocs_per_second) ? -1 : pool->allocs_per_second;
-}
-
-static void put_waiting(const top_pool *pool, const top_view *view, char *out) {
+static void put_waiting(const top_pool *pool, char *out) {
     if (pool->waiting == 0)
         put_text(out, "-");
     else
-        snprintf(out, TOP_TEXT, "%s for %s", cli_count(pool->waiting).text,
-                 cli_time(view->now - pool->waits_since, 0, " s").text);
+        snprintf(out, TOP_TEXT, "%s for %s", cli_count(pool->waiting).text, cli_time(pool->waited, 0, " s").text);
 }
 
 static double waiting_of(const top_pool *pool) {
     return (double)pool->waiting;
 }
 
-static void put_trend(const top_pool *pool, const top_view *view, char *out) {
-    (void)view;
+static void put_trend(const top_pool *pool, char *out) {
     if (pool->trend.confidence == 0)
         put_text(out, "-");
     else
@@ -103,7 +84,7 @@ const top_column top_columns[TOP_COLUMNS] = {
     {"alive", "ALIVE", 'r', put_alive, alive_of},
     {"capacity", "CAPACITY", 'r', put_capacity, capacity_of},
     {"peak", "PEAK", 'r', put_peak, peak_of},
-    {"allocs", "ALLOCS/S", 'r', put_allocs, allocs_of},
+    {"allocs", "ALLOCS/S", 'r', put_allocs_per_second, allocs_per_second_of},
     {"failed", "FAILED", 'r', put_failed, failed_of},
     {"waiting", "WAITING", 'r', put_waiting, waiting_of},
     {"memory", "MEMORY", 'r', put_memory, memory_of},

@@ -8,7 +8,7 @@ typedef struct top_column {
     const char *key; /* for --sort */
     const char *title;
     char side; /* 'l' or 'r' */
-    void (*put)(const top_pool *pool, const top_view *view, char out[TOP_TEXT]);
+    void (*put)(const top_pool *pool, char out[TOP_TEXT]);
     double (*value)(const top_pool *pool); /* NULL: sorted by text */
 } top_column;
 

@@ -44,7 +44,7 @@ static void widen(table *it) {
         int width = (int)strlen(top_columns[n].title);
         if (it->widths[n] < width) it->widths[n] = width;
         for (size_t row = 0; row < it->count; row++) {
-            top_columns[n].put(it->order[row], &it->view, cell);
+            top_columns[n].put(it->order[row], cell);
             width = (int)cli_width(cell, strlen(cell));
             if (it->widths[n] < width) it->widths[n] = width;
         }
@@ -111,7 +111,7 @@ static void draw_rows(const table *it) {
         char cell[TOP_TEXT];
         if (pool->creeps) attron(COLOR_PAIR(CREEPS) | A_BOLD);
         for (int column = 0, at = 0; column < TOP_COLUMNS; column++) {
-            top_columns[column].put(pool, &it->view, cell);
+            top_columns[column].put(pool, cell);
             draw_cell(it, HEAD + (int)n, &at, column, cell);
         }
         attroff(COLOR_PAIR(CREEPS) | A_BOLD);

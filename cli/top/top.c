@@ -5,14 +5,15 @@
 #include "../measure.h"
 #include "../print.h"
 #include "columns.h"
-#include "processes.h"
 #include "screen.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static bool want_once;
 static const char *sort, *filter;
@@ -45,6 +46,74 @@ static const cli_option options[] = {
     {0},
 };
 
+/* ---- Processes --------------------------------------------------------------------------------------------------- */
+
+static void name_program(int64_t process, char out[64]) {
+    char name[64];
+    snprintf(name, sizeof name, "/proc/%lld/comm", (long long)process);
+    FILE *file = fopen(name, "r");
+    if (!file || !fgets(out, 64, file)) memcpy(out, "?", 2);
+    if (file) fclose(file);
+    out[strcspn(out, "\n")] = 0;
+    top_clean(out);
+}
+
+/* Returns whether the process is listed. */
+static bool list_process(int64_t process, cli_table *table, cli_json *json) {
+    top_view view = {0};
+    char program[64];
+    if (top_look(&view, process, 0) || view.count == 0) {
+        top_end(&view);
+        return false;
+    }
+    name_program(process, program);
+    if (json) {
+        cli_json_open(json, NULL, '{');
+        cli_json_count(json, "process", (uint64_t)process);
+        cli_json_text(json, "program", program);
+        cli_json_count(json, "pools", view.count);
+        cli_json_count(json, "bytes_committed", view.memory);
+        cli_json_close(json, '}');
+    } else {
+        fprintf(table->rows, "%lld\t%zu\t%s\t%s\n", (long long)process, view.count, cli_bytes(view.memory).text,
+                program);
+    }
+    top_end(&view);
+    return true;
+}
+
+static int list_processes(cli_context *cli) {
+    DIR *folder = opendir("/proc");
+    if (!folder) return cli_fail(CLI_FAILED, "/proc: %s", strerror(errno));
+    cli_table table = {0};
+    cli_json json = {.out = cli->out};
+    if (cli->json) {
+        cli_json_open(&json, NULL, '{');
+        cli_json_open(&json, "processes", '[');
+    } else {
+        cli_table_begin(&table, "rrrl");
+        fprintf(table.rows, "PROCESS\tPOOLS\tMEMORY\tPROGRAM\n");
+    }
+    size_t listed = 0;
+    for (const struct dirent *entry; (entry = readdir(folder));) {
+        char *end;
+        long long process = strtoll(entry->d_name, &end, 10);
+        if (*end == 0 && process > 0 && process != getpid())
+            listed += list_process(process, &table, cli->json ? &json : NULL);
+    }
+    closedir(folder);
+    if (cli->json) {
+        cli_json_close(&json, ']');
+        cli_json_close(&json, '}');
+    } else {
+        cli_table_end(&table, cli);
+        fputs(listed > 0 ? "kolk top PROCESS shows the pools of one.\n"
+                         : "No process that you may look at has a pool of kolk. kolk run -- ... starts one that has.\n",
+              cli->out);
+    }
+    return CLI_OK;
+}
+
 /* ---- Once -------------------------------------------------------------------------------------------------------- */
 
 static void write_bytes(cli_json *json, const char *key, double bytes) {
@@ -54,8 +123,8 @@ static void write_bytes(cli_json *json, const char *key, double bytes) {
         cli_json_count(json, key, (uint64_t)bytes);
 }
 
-static void write_json(cli_context *cli, int64_t process, const char *program, const top_view *view,
-                       const top_pool *const *order, size_t count) {
+static void write_json(cli_context *cli, int64_t process, const char *program, const top_pool *const *order,
+                       size_t count) {
     cli_json json = {.out = cli->out};
     cli_json_open(&json, NULL, '{');
     cli_json_count(&json, "process", (uint64_t)process);
@@ -74,7 +143,7 @@ static void write_json(cli_context *cli, int64_t process, const char *program, c
         cli_json_number(&json, "allocs_per_second", pool->allocs_per_second);
         cli_json_count(&json, "failed", pool->failed);
         cli_json_count(&json, "waiting", pool->waiting);
-        cli_json_number(&json, "waiting_seconds", pool->waiting ? view->now - pool->waits_since : 0);
+        cli_json_number(&json, "waiting_seconds", pool->waited);
         cli_json_count(&json, "bytes_committed", pool->memory);
         cli_json_count(&json, "bytes_idle", pool->idle);
         write_bytes(&json, "resident_bytes", pool->resident);
@@ -94,7 +163,7 @@ static void write_table(cli_context *cli, const top_view *view, const top_pool *
     for (int n = 0; n < columns; n++) fprintf(table.rows, "%s%c", top_columns[n].title, n + 1 < columns ? '\t' : '\n');
     for (size_t row = 0; row < count; row++)
         for (int n = 0; n < columns; n++) {
-            top_columns[n].put(order[row], view, cell);
+            top_columns[n].put(order[row], cell);
             fprintf(table.rows, "%s%c", cell, n + 1 < columns ? '\t' : '\n');
         }
     cli_table_end(&table, cli);
@@ -119,7 +188,7 @@ static int show_once(cli_context *cli, int64_t process, const char *program, int
     if (order) {
         size_t count = top_order(&view, filter ? filter : "", column, false, order);
         if (cli->json)
-            write_json(cli, process, program, &view, order, count);
+            write_json(cli, process, program, order, count);
         else
             write_table(cli, &view, order, count);
     }
@@ -136,12 +205,12 @@ static int run(cli_context *cli, int count, char **arguments) {
     char program[64], *end;
     int column = sort ? top_column_of(sort) : TOP_BY_MEMORY;
     if (column < 0) return cli_fail(CLI_USAGE, "--sort: there is no column '%s'; 'kolk help top' lists them", sort);
-    if (count == 0) return top_list(cli);
+    if (count == 0) return list_processes(cli);
     errno = 0;
     long long process = strtoll(arguments[0], &end, 10);
     if (*end || process <= 0 || errno)
         return cli_fail(CLI_USAGE, "expected the number of a process, not '%s'; 'kolk top' lists them", arguments[0]);
-    top_program(process, program);
+    name_program(process, program);
     if (want_once || !cli->terminal) return show_once(cli, process, program, column);
     const char *wrong = top_screen(&(top_screen_desc){.process = process,
                                                       .program = program,

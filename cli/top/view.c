@@ -65,6 +65,7 @@ static void update(top_pool *pool, const json_t *seen, double now, double before
         pool->waits_since = NAN;
     else if (isnan(pool->waits_since))
         pool->waits_since = now;
+    pool->waited = pool->waiting ? now - pool->waits_since : 0;
     pool->has_allocs = json_object_get(seen, "allocs") != NULL;
     pool->allocs = top_number(seen, "allocs");
     pool->allocs_per_second = pool->has_allocs && had_allocs && pool->allocs >= allocs && now > before

@@ -20,6 +20,7 @@ typedef struct top_pool {
     double resident, wasted;  /* bytes: in memory; less those of the live objects; NAN if not known */
     double allocs_per_second; /* since the look before; NAN if it is not known */
     double waits_since;       /* the time when threads began to wait; NAN if none waits */
+    double waited;            /* seconds since then; 0 if none waits */
     top_trend trend;
     bool creeps;
 
