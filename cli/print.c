@@ -64,28 +64,24 @@ cli_text cli_bytes(uint64_t bytes) {
 }
 
 /* A number so large, or none, has no text. */
-static cli_text bounded(const char *format, int decimals, double value, double least, double most, const char *unit) {
+static cli_text bounded(int decimals, double value, double most, const char *unit) {
     cli_text text = {"not known"};
-    if (value >= least && value <= most) snprintf(text.text, sizeof text.text, format, decimals, value, unit);
+    if (value >= 0 && value <= most) snprintf(text.text, sizeof text.text, "%.*f%s", decimals, value, unit);
     return text;
 }
 
 static const double NUMBER_MOST = 1e15; /* with decimals and a unit, it fits into a cli_text */
 
 cli_text cli_share(double part, double whole) {
-    return bounded("%.*f%s", 1, part >= 0 && whole > 0 ? 100 * part / whole : -1, 0, 100, " %");
-}
-
-cli_text cli_change(double change) {
-    return bounded("%+.*f%s", 1, 100 * change, -100, NUMBER_MOST, " %");
+    return bounded(1, part >= 0 && whole > 0 ? 100 * part / whole : -1, 100, " %");
 }
 
 cli_text cli_times(double before, double after) {
-    return bounded("%.*f%s", 2, before >= 0 && after > 0 ? before / after : -1, 0, NUMBER_MOST, "");
+    return bounded(2, before >= 0 && after > 0 ? before / after : -1, NUMBER_MOST, "");
 }
 
 cli_text cli_time(double time, int decimals, const char *unit) {
-    return bounded("%.*f%s", decimals, time, 0, NUMBER_MOST, unit);
+    return bounded(decimals, time, NUMBER_MOST, unit);
 }
 
 void cli_put(const char *text, size_t length, void *out) {

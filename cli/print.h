@@ -23,9 +23,8 @@ cli_text cli_count(uint64_t n);     /* 1,234,567 */
 cli_text cli_bytes(uint64_t bytes); /* 640 B, 5.6 KiB, 12.0 MiB */
 
 /* What was measured or read from a file may be beyond what is possible: a share above 100 %, a time below 0, a quotient
- * by 0. These functions then return "not known". No other function prints shares, times and changes. */
+ * by 0. These functions then return "not known". No other function prints shares and times. */
 cli_text cli_share(double part, double whole);                  /* 37.5 % */
-cli_text cli_change(double change);                             /* +12.3 %, at least -100.0 %, of 0.123 */
 cli_text cli_times(double before, double after);                /* 1.63: how often `after` is in `before` */
 cli_text cli_time(double time, int decimals, const char *unit); /* 12.3 ms, with " ms" as the unit */
 

@@ -4,8 +4,7 @@
  *     visits.c    the containers to visit
  *     tables.c    what is measured
  *     trials.c    measures loops in turn
- *     results.c   keeps the figures, in a file too
- *     compare.c   judges two results
+ *     results.c   keeps the figures
  *
  * Every pass is a process of its own, which is this command with --passes 1. So the figures show how much the places
  * of memory and of libraries matter. */
@@ -13,7 +12,6 @@
 #include "../cli.h"
 #include "../measure.h"
 #include "../print.h"
-#include "compare.h"
 #include "results.h"
 #include "tables.h"
 
@@ -24,15 +22,9 @@
 #include <unistd.h>
 
 static uint64_t passes;
-static const char *old_path, *only;
+static const char *only;
 
 static const cli_option options[] = {
-    {.name = "compare",
-     .letter = 'c',
-     .kind = CLI_TEXT,
-     .argument = "OLD.json",
-     .value = &old_path,
-     .help = "judge the change since this result of --json; exit with 1 if kolk became slower"},
     {.name = "passes",
      .letter = 'p',
      .kind = CLI_COUNT,
@@ -89,8 +81,7 @@ static int add_pass(const cli_context *cli, json_t *results, uint64_t pass) {
     }
     close(ends[1]);
     FILE *file = fdopen(ends[0], "r");
-    const char *problem;
-    json_t *measured = child > 0 && file ? results_read(file, &problem) : NULL;
+    json_t *measured = child > 0 && file ? json_loadf(file, 0, NULL) : NULL;
     if (file) fclose(file);
     int status = 0;
     if (child > 0) waitpid(child, &status, 0);
@@ -164,101 +155,18 @@ static void print_results(const cli_context *cli, const json_t *results) {
         fprintf(cli->out, "Left out: %s: %s\n", who, json_string_value(why));
 }
 
-/* ---- Comparisons ------------------------------------------------------------------------------------------------- */
-
-static const char *word_of(const struct comparison *it) {
-    static const char *const words[] = {"no change", "improved", "regressed"};
-    return words[it->word];
-}
-
-static void print_changes(const cli_context *cli, const struct comparisons *all) {
-    cli_table table;
-    cli_table_begin(&table, "lllrrrl");
-    fprintf(table.rows, "table\tcase\twho\tbefore\tafter\tchange\t\n");
-    for (size_t n = 0; n < all->count; n++) {
-        const struct comparison *it = &all->all[n];
-        if (it->word != VERDICT_SAME)
-            fprintf(table.rows, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", it->table, it->where, it->who,
-                    cli_time(it->before, 3, "").text, cli_time(it->after, 3, "").text, cli_change(it->change).text,
-                    word_of(it));
-    }
-    cli_table_end(&table, cli);
-    fprintf(cli->out, "\nBefore and after: kolk's time divided by the yardstick's in the same case.\n");
-}
-
-static void print_comparisons(const cli_context *cli, const json_t *old, const struct comparisons *all) {
-    fprintf(cli->out, "\n%sSince %s, kolk %s%s\n\n", cli_bold(cli), results_fact(old, "date"),
-            results_fact(old, "kolk"), cli_plain(cli));
-    if (all->improved + all->regressed > 0) print_changes(cli, all);
-    fprintf(cli->out, "%zu of %zu figures improved, %zu regressed; %zu are in one of the results only.\n",
-            all->improved, all->count, all->regressed, all->alone);
-}
-
-static json_t *comparisons_json(const struct comparisons *all) {
-    json_t *array = json_array();
-    for (size_t n = 0; n < all->count; n++) {
-        const struct comparison *it = &all->all[n];
-        json_array_append_new(array, json_pack("{ss ss ss sf sf sf sf ss}", "table", it->table, "case", it->where,
-                                               "who", it->who, "before", it->before, "after", it->after, "change",
-                                               it->change, "p", it->p, "verdict", word_of(it)));
-    }
-    return array;
-}
-
-static json_t *read_old(const char *path) {
-    const char *problem = NULL;
-    FILE *file = strcmp(path, "-") != 0 ? fopen(path, "r") : stdin;
-    json_t *old = file ? results_read(file, &problem) : NULL;
-    if (!old) cli_fail(CLI_UNREADABLE, "%s: %s", path, file ? problem : strerror(errno));
-    if (file && file != stdin) fclose(file);
-    return old;
-}
-
-/* Times of two processors differ for many reasons, none of which is kolk. */
-static bool is_same_machine(const json_t *old, const json_t *results) {
-    const char *then = results_fact(old, "processor"), *now = results_fact(results, "processor");
-    if (strcmp(then, now) == 0) return true;
-    cli_fail(CLI_UNREADABLE, "%s: this was measured on another machine: %s; this one: %s", old_path, then, now);
-    return false;
-}
-
-static int compare(cli_context *cli, const json_t *old, json_t *results) {
-    struct comparisons all;
-    if (!compare_results(&all, old, results)) {
-        comparisons_free(&all);
-        return cli_fail(CLI_FAILED, "there is no memory to compare");
-    }
-    if (cli->json)
-        json_object_set_new(results, "comparison", comparisons_json(&all));
-    else
-        print_comparisons(cli, old, &all);
-    if (all.regressed > 0) cli->verdict = CLI_FAILED;
-    comparisons_free(&all);
-    return CLI_OK;
-}
-
 /* ---- The verb ---------------------------------------------------------------------------------------------------- */
-
-static int run_bench(cli_context *cli, const json_t *old, json_t *results) {
-    if (old && !is_same_machine(old, results)) return CLI_UNREADABLE;
-    int code = measure(cli, results);
-    if (code == CLI_OK && !cli->json) print_results(cli, results);
-    if (code == CLI_OK && old) code = compare(cli, old, results);
-    if (code == CLI_OK && cli->json) results_write(results, cli->out);
-    return code;
-}
 
 static int run(cli_context *cli, int count, char **arguments) {
     (void)count, (void)arguments;
     bool is_there = false;
     for (size_t n = 0; n < table_count; n++) is_there |= is_asked(&tables[n]);
     if (!is_there) return cli_fail(CLI_USAGE, "there is no table '%s'; 'kolk help bench' lists them", only);
-    json_t *old = old_path ? read_old(old_path) : NULL;
-    if (old_path && !old) return CLI_UNREADABLE;
     json_t *results = results_new();
-    int code = results ? run_bench(cli, old, results) : cli_fail(CLI_FAILED, "there is no memory");
+    if (!results) return cli_fail(CLI_FAILED, "there is no memory");
+    int code = measure(cli, results);
+    if (code == CLI_OK) (cli->json ? results_write : print_results)(cli, results);
     json_decref(results);
-    json_decref(old);
     return code;
 }
 
@@ -269,10 +177,7 @@ const cli_verb cli_bench = {
                "The other mallocs are loaded if they are on the machine; the result names those\n"
                "that are not.\n"
                "\n"
-               "--json keeps the samples of each pass. A later run takes that file with --compare. It\n"
-               "compares kolk's times divided by those of malloc, or of a packed array, in the same pass,\n"
-               "pass by pass. A figure has improved or regressed if it differs by 3 % or more, and if\n"
-               "chance would show such a difference, in any of the figures, once in a hundred runs.\n",
+               "--json keeps the samples of each pass.\n",
     .options = options,
     .run = run,
 };

@@ -104,7 +104,7 @@ static json_t *member_of(json_t *object, const char *name) {
 json_t *results_new(void) {
     json_t *results = json_object();
     if (!results) return NULL;
-    json_object_set_new(results, "kolk_bench", json_integer(RESULTS_VERSION));
+    json_object_set_new(results, "kolk_bench", json_integer(1));
     add_facts(member_of(results, "facts"));
     member_of(results, "left_out");
     member_of(results, "tables");
@@ -143,44 +143,7 @@ void results_merge(json_t *results, const json_t *others) {
             results_add(results, table, where, who, json_number_value(value));
 }
 
-/* ---- Files ------------------------------------------------------------------------------------------------------- */
-
-/* Whether each figure is an array of positive numbers. */
-static bool is_whole(const json_t *results) {
-    const char *table, *where, *who;
-    json_t *cases, *subjects, *samples, *value;
-    size_t n;
-    if (!json_is_object(json_object_get(results, "tables"))) return false;
-    json_object_foreach(json_object_get(results, "tables"), table, cases) {
-        if (!json_is_object(cases)) return false;
-        json_object_foreach(cases, where, subjects) {
-            if (!json_is_object(subjects)) return false;
-            json_object_foreach(subjects, who, samples) {
-                if (!json_is_array(samples) || json_array_size(samples) == 0) return false;
-                json_array_foreach(samples, n, value) if (!(json_number_value(value) > 0)) return false;
-            }
-        }
-    }
-    return true;
-}
-
-json_t *results_read(FILE *file, const char **problem) {
-    json_error_t error;
-    json_t *results = json_loadf(file, 0, &error);
-    json_int_t version = json_integer_value(json_object_get(results, "kolk_bench"));
-    *problem = NULL;
-    if (version == 0)
-        *problem = "this is no result of kolk bench --json";
-    else if (version != RESULTS_VERSION)
-        *problem = "another version of kolk bench has written this";
-    else if (!is_whole(results))
-        *problem = "this result of kolk bench is damaged";
-    if (!*problem) return results;
-    json_decref(results);
-    return NULL;
-}
-
-void results_write(const json_t *results, FILE *out) {
-    json_dumpf(results, out, JSON_INDENT(1) | JSON_REAL_PRECISION(4));
-    fputc('\n', out);
+void results_write(const cli_context *cli, const json_t *results) {
+    json_dumpf(results, cli->out, JSON_INDENT(1) | JSON_REAL_PRECISION(4));
+    fputc('\n', cli->out);
 }

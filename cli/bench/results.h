@@ -1,7 +1,7 @@
-/* cli/bench/results.h: the results of kolk bench, and the file that keeps them.
+/* cli/bench/results.h: the results of kolk bench.
  *
- * A figure is the time of one subject (who) in one case (where) of a table. It has a sample from each pass. So the file
- * keeps what was measured, and not only what was concluded:
+ * A figure is the time of one subject (who) in one case (where) of a table. It has a sample from each pass. So they
+ * keep what was measured, and not only what was concluded:
  *
  *     {"kolk_bench": 1,
  *      "facts": {"date": "2026-01-31", "processor": "...", ...},
@@ -14,11 +14,13 @@
 #ifndef CLI_BENCH_RESULTS_H
 #define CLI_BENCH_RESULTS_H
 
+#include "../context.h"
+
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 
-enum { RESULTS_VERSION = 1, PASSES_MOST = 99 };
+enum { PASSES_MOST = 99 };
 
 /* New results: without figures, and with the facts of this machine. The caller ends them with json_decref. NULL: there
  * is no memory. */
@@ -40,10 +42,7 @@ void results_merge(json_t *results, const json_t *others);
 /* A fact about the machine: "processor", "system", "compiler", "kolk", "malloc", "date"; "?" if there is none. */
 const char *results_fact(const json_t *results, const char *name);
 
-/* Returns results from a file. NULL: `problem` says why. */
-json_t *results_read(FILE *file, const char **problem);
-
-/* Writes the results, and an array "comparison" if they have one. */
-void results_write(const json_t *results, FILE *out);
+/* Writes them to cli->out. */
+void results_write(const cli_context *cli, const json_t *results);
 
 #endif

@@ -48,8 +48,7 @@ static void measure_calls(json_t *results, uint64_t *random) {
 }
 
 const struct table tables[] = {
-    {"calls", "One alloc and one free of 64 bytes, at random, by number of live objects", "malloc", measure_calls},
-    {"visits", "A visit to a live object of 32 bytes, by share of live ones among 1,000,000 slots", "packed array",
-     measure_visits},
+    {"calls", "One alloc and one free of 64 bytes, at random, by number of live objects", measure_calls},
+    {"visits", "A visit to a live object of 32 bytes, by share of live ones among 1,000,000 slots", measure_visits},
 };
 const size_t table_count = sizeof tables / sizeof *tables;

@@ -9,7 +9,6 @@
 struct table {
     const char *name;                                   /* in the file of results */
     const char *title;                                  /* for people */
-    const char *yardstick;                              /* the subject with which the others of a case are compared */
     void (*measure)(json_t *results, uint64_t *random); /* one pass */
 };
 

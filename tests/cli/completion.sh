@@ -26,7 +26,7 @@ verbs=$("$KOLK" --help | sed -n '/^Verbs/,/^$/s/^  \([a-z]*\) .*/\1/p')
   cat << 'END'
 kolk b:bench
 kolk help so:soak
-kolk bench --c:--compare
+kolk bench --pa:--passes
 kolk bench --table :calls visits
 kolk bench -t v:visits
 kolk bench --table=v:visits
@@ -36,7 +36,7 @@ kolk bench --passes :
 kolk soak --fo:--for
 kolk demo --seed :
 kolk replay gr:green.json
-kolk bench --compare gr:green.json
+kolk bench -o gr:green.json
 kolk run --stats -- paint-:paint-it
 kolk record paint-:paint-it
 kolk run autoloa:

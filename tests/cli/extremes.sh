@@ -6,7 +6,7 @@ set -u
 
 # ---- numbers ----
 
-# Shares, times and changes are printed by four functions, which know the bounds. So no other file has their formats.
+# Shares and times are printed by three functions, which know the bounds. So no other file has their formats.
 check 'only print.c has the formats of shares and times' [ -z "$(grep -rnE --include='*.c' \
   '%[-+]?[0-9]*\.[0-9*]+f( ?%%| ms| ns| s[^a-z])' "$top/cli" | grep -v '/cli/print\.c:' | tee out)" ]
 
@@ -114,9 +114,6 @@ if [ -e "$(dirname "$kolk")/libkolk-record.so" ]; then
   refused 2 "the trace cannot go to stdout, which is the program's: -o takes a file or a pipe" record -o - -- true
   refused 2 "statistics cannot go to stdout, which is the program's: without -o they go to stderr" run --stats -o - -- true
 fi
-echo '{}' > old.json
-run 3 "$kolk" bench --compare - < old.json
-check 'bench reads the old result from stdin' [ "$(grep -c 'No such file' err)" -eq 0 ]
 
 # ---- nothing to be seen ----
 

@@ -212,8 +212,6 @@ static void impossible_numbers_are_not_printed(void **state) {
         double number = numbers[i];
         bool is_time = number >= 0 && number <= 1;
         assert_true(is_time == (strcmp(cli_time(number, 1, " ms").text, "not known") != 0));
-        assert_true((is_time || number == -1 || number == -1e-9) ==
-                    (strcmp(cli_change(number).text, "not known") != 0));
         for (int j = 0; j < NUMBERS; j++) {
             double whole = numbers[j], percent = strtod(cli_share(number, whole).text, NULL);
             if (strcmp(cli_share(number, whole).text, "not known") != 0)
@@ -224,8 +222,6 @@ static void impossible_numbers_are_not_printed(void **state) {
     assert_string_equal(cli_share(0, 0).text, "not known");
     assert_string_equal(cli_share(8, 8).text, "100.0 %");
     assert_string_equal(cli_share(9, 8).text, "not known");
-    assert_string_equal(cli_change(0.123).text, "+12.3 %");
-    assert_string_equal(cli_change(-1).text, "-100.0 %");
     assert_string_equal(cli_times(3, 2).text, "1.50");
     assert_string_equal(cli_time(1e15, 3, " ns").text, "1000000000000000.000 ns");
     assert_string_equal(cli_time(12.34, 1, " ms").text, "12.3 ms");
