@@ -51,9 +51,9 @@ static void print_row(FILE *rows, const struct advisor *advisor, const struct ad
     const struct verdict *verdict = &advised->verdict;
     const struct source *source = verdict->source;
     const struct gain *gain = &advised->gain;
-    fprintf(rows, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t", advice_names[verdict->advice], verdict->name,
+    fprintf(rows, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t", advice_names[verdict->advice], verdict->name,
             cli_count(source->most).text, cli_count(verdict->align).text, cli_count(verdict->capacity).text,
-            advisor_order(verdict), cli_count(source->allocations).text,
+            cli_count(source->allocations).text,
             cli_share((double)source->allocations, (double)advisor->sources.allocations).text);
     fprintf(rows, "%s\t%s\t%s\t%s\n", cli_time(gain->malloc_ns, 1, "").text, cli_time(gain->pool_ns, 1, "").text,
             cli_bytes(gain->malloc_bytes).text, cli_bytes(gain->pool_bytes).text);
@@ -61,8 +61,8 @@ static void print_row(FILE *rows, const struct advisor *advisor, const struct ad
 
 static void print_table(const cli_context *cli, const struct advisor *advisor) {
     cli_table table;
-    cli_table_begin(&table, "llrrrlrrrrrr");
-    fprintf(table.rows, "advice\tname\tsize\talign\tcapacity\torder\tallocations\tshare\tmalloc ns\tpool ns\t"
+    cli_table_begin(&table, "llrrrrrrrrr");
+    fprintf(table.rows, "advice\tname\tsize\talign\tcapacity\tallocations\tshare\tmalloc ns\tpool ns\t"
                         "malloc\tpool\n");
     size_t rows = 0;
     for (; rows < advisor->count && advisor->advised[rows].verdict.advice != ADVICE_LEAVE; rows++)

@@ -28,8 +28,6 @@ int advisor_judge(struct advisor *advisor);
 int advisor_make(const cli_context *cli, struct advisor *advisor);
 void advisor_free(struct advisor *advisor); /* the trace too */
 
-const char *advisor_order(const struct verdict *verdict); /* "LIFO", "LOWEST" or "-" */
-
 /* Returns a sentence if the pools are not worth the work, which is then said first; else NULL. */
 const char *advisor_warning(const struct advisor *advisor);
 

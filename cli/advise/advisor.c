@@ -46,7 +46,7 @@ int advisor_judge(struct advisor *advisor) {
     struct verdict *verdicts = calloc(advisor->count + 1, sizeof *verdicts);
     bool done = advisor->advised && verdicts;
     for (size_t i = 0; done && i < advisor->count; i++) {
-        done = verdict_of(&verdicts[i], &advisor->sources.sources[i], verdicts, i);
+        verdict_of(&verdicts[i], &advisor->sources.sources[i], verdicts, i);
         advisor->advised[i].verdict = verdicts[i];
     }
     free(verdicts);
@@ -113,11 +113,6 @@ void advisor_free(struct advisor *advisor) {
     trace_free(&advisor->trace);
 }
 
-const char *advisor_order(const struct verdict *verdict) {
-    if (verdict->advice != ADVICE_POOL) return "-";
-    return verdict->order == KOLK_REUSE_LOWEST ? "LOWEST" : "LIFO";
-}
-
 const char *advisor_warning(const struct advisor *advisor) {
     const struct gain *all = &advisor->all;
     if (all->samples == 0) return NULL;
@@ -159,7 +154,6 @@ static void write_pool(cli_json *json, const struct advised *advised, double pro
     cli_json_count(json, "align", verdict->align);
     cli_json_count(json, "capacity", verdict->capacity);
     if (verdict->max_threads > 0) cli_json_count(json, "max_threads", verdict->max_threads);
-    if (verdict->advice == ADVICE_POOL) cli_json_text(json, "order", advisor_order(verdict));
     cli_json_number(json, "malloc_ns_per_operation", gain->malloc_ns);
     cli_json_number(json, "pool_ns_per_operation", gain->pool_ns);
     cli_json_count(json, "malloc_bytes", gain->malloc_bytes);

@@ -151,7 +151,7 @@ static const char *supply_init(struct supply *supply) {
         status = kolk_shared_init(&supply->shared, &desc);
         if (status == KOLK_OK) status = kolk_shared_local_init(&supply->local, &supply->shared);
     } else {
-        kolk_pool_desc desc = verdict_pool(verdict, verdict->order);
+        kolk_pool_desc desc = verdict_pool(verdict);
         status = kolk_pool_init(&supply->pool, &desc);
     }
     return status == KOLK_OK ? NULL : kolk_status_text(status);
@@ -308,7 +308,7 @@ static const char *play_part(struct side *side, const struct input *input, size_
  * the system, and so will those that are freed. */
 static void renew(const struct verdict *verdict) {
     kolk_pool pool = {0};
-    kolk_pool_desc desc = verdict_pool(verdict, KOLK_REUSE_LIFO);
+    kolk_pool_desc desc = verdict_pool(verdict);
     desc.capacity = 1;
     void *object = kolk_pool_init(&pool, &desc) == KOLK_OK ? kolk_pool_alloc(&pool) : NULL;
     if (object) kolk_pool_free(&pool, object);

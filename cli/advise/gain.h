@@ -1,11 +1,11 @@
-/* cli/advise/gain.h: measures the gain of pools by playing recorded operations: once with malloc alone, and once with the
- * pools for the objects of their sources and malloc for the rest.
+/* cli/advise/gain.h: measures the gain of pools by playing recorded operations: once with malloc alone, and once with
+ * the pools for the objects of their sources and malloc for the rest.
  *
  * There are two gains. In one run of the program, both sides get their pages from the system, once. If the program's
  * work is repeated, a pool has its pages already, where malloc may have returned them.
  *
- * Each source is also played alone. There malloc is at its best: the free blocks are all of its own size. In the program
- * they are not, and malloc searches, splits and joins blocks. */
+ * Each source is also played alone. There malloc is at its best: the free blocks are all of its own size. In the
+ * program they are not, and malloc searches, splits and joins blocks. */
 #ifndef CLI_GAIN_H
 #define CLI_GAIN_H
 
@@ -30,8 +30,8 @@ struct range {
     double low, median, high;
 };
 
-/* Plays the operations of this verdict, which is not ADVICE_LEAVE, in one thread, in the recorded order, and proves that
- * the pool is never full. A block is written as the program writes it, at least once in full, if it is not large.
+/* Plays the operations of this verdict, which is not ADVICE_LEAVE, in one thread, in the recorded order, and proves
+ * that the pool is never full. A block is written as the program writes it, at least once in full, if it is not large.
  * malloc_bytes is what malloc_usable_size tells of the objects alive at the peak, and a word for malloc's header.
  * pool_bytes is the memory that the pool has committed, spare slots included. Everything runs in child processes. If
  * the result is not CLI_OK, a sentence has been printed. */

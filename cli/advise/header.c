@@ -87,9 +87,6 @@ static void print_pool(FILE *out, const struct advised *advised, double program_
     fprintf(out, "    desc.max_capacity = %u; /* in effect no limit, as with malloc; these are only addresses */\n",
             (unsigned)verdict_most(verdict));
     if (verdict->max_threads > 0) fprintf(out, "    desc.max_threads = %u;\n", (unsigned)verdict->max_threads);
-    if (!shared)
-        fprintf(out, "    desc.reuse = %s;\n",
-                verdict->order == KOLK_REUSE_LOWEST ? "KOLK_REUSE_LOWEST" : "KOLK_REUSE_LIFO");
     fprintf(out, "    return desc;\n}\n");
 }
 
@@ -104,10 +101,8 @@ void header_write(const cli_context *cli, const struct advisor *advisor) {
         " * A pool begins with the capacity that one recording needed and a tenth more, and grows as long as there is\n"
         " * memory. For a pool that never asks the system for memory again, set max_capacity to 0. Where a process "
         "may\n"
-        " * not reserve so many addresses (ulimit -v), init fails: halve max_capacity until it succeeds.",
+        " * not reserve so many addresses (ulimit -v), init fails: halve max_capacity until it succeeds. */\n#ifndef ",
         out);
-    fputs(" */\n", out);
-    fputs("#ifndef ", out);
     print_guard(out, cli->path);
     fputs("#define ", out);
     print_guard(out, cli->path);

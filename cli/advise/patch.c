@@ -27,16 +27,6 @@ static void print_objects(FILE *out, const struct verdict *verdict) {
     fprintf(out, "%.*s_objects", stem_of(verdict), verdict->name);
 }
 
-/* Prints the descriptor's members. */
-static void print_desc(FILE *out, const struct verdict *verdict) {
-    fprintf(out, "{.name = \"%.*s\", .capacity = %u, .max_capacity = %u", stem_of(verdict), verdict->name,
-            (unsigned)verdict->capacity, (unsigned)verdict_most(verdict));
-    if (verdict->max_threads > 0) fprintf(out, ", .max_threads = %u", (unsigned)verdict->max_threads);
-    if (verdict->advice == ADVICE_POOL && verdict->order == KOLK_REUSE_LOWEST)
-        fputs(", .reuse = KOLK_REUSE_LOWEST", out);
-    fputc('}', out);
-}
-
 /* Prints from `from` up to the call, and the call itself as it would be. Returns the offset behind what is replaced. */
 static size_t print_call(FILE *out, const struct verdict *verdict, const struct call *call, size_t from) {
     const struct code_file *file = call->file;
@@ -114,7 +104,7 @@ static void print_hand_declaration(FILE *out, const struct plan *plan) {
     fprintf(out, ";\n#   %s_init(&", verdict->name);
     print_objects(out, verdict);
     fprintf(out, ", &(kolk_%s_desc)", shared ? "shared" : "pool");
-    print_desc(out, verdict);
+    verdict_print_desc(out, verdict);
     fputs(") must be KOLK_OK, before the first alloc\n", out);
 }
 
@@ -199,7 +189,7 @@ static void print_begin(FILE *out, const struct plan *plan) {
     const struct verdict *verdict = plan->verdict;
     fprintf(out, "%svoid %s_begin(void) {\n    kolk_pool_desc desc = ", is_in_one_file(plan) ? "static " : "",
             verdict->name);
-    print_desc(out, verdict);
+    verdict_print_desc(out, verdict);
     fprintf(out, ";\n    while (%s_init(&", verdict->name);
     print_objects(out, verdict);
     fputs(", &desc) != KOLK_OK) { /* as under ulimit -v, which leaves it fewer addresses */\n"

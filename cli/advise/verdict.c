@@ -34,6 +34,11 @@ uint32_t verdict_capacity(uint64_t peak) {
     return (uint32_t)((capacity + CAPACITY_STEP - 1) / CAPACITY_STEP * CAPACITY_STEP);
 }
 
+kolk_pool_desc verdict_pool(const struct verdict *verdict) {
+    return (kolk_pool_desc){
+        .object_size = verdict->source->most, .object_align = verdict->align, .capacity = verdict->capacity};
+}
+
 uint32_t verdict_most(const struct verdict *verdict) {
     uint64_t most = (UINT64_C(1) << ADDRESS_BITS) / verdict->source->most;
     if (most < verdict->capacity) most = verdict->capacity;
@@ -133,11 +138,10 @@ static void share(struct verdict *verdict) {
     say_shared(verdict);
 }
 
-static bool say_pool(struct verdict *verdict) {
+static void say_pool(struct verdict *verdict) {
     const struct source *source = verdict->source;
     verdict_say(verdict, "They come and go all along, and one thread has them all.");
     if (source->left > 0) verdict_say(verdict, " %s live to the end.", cli_count(source->left).text);
-    return order_choose(verdict);
 }
 
 /* ---- C++ --------------------------------------------------------------------------------------------------------- */
@@ -179,6 +183,14 @@ static void say_class(struct verdict *verdict) {
                     verdict_class(verdict));
 }
 
+void verdict_print_desc(FILE *out, const struct verdict *verdict) {
+    fprintf(out, "{.name = \"%.*s\", .capacity = %u, .max_capacity = %u",
+            (int)(strlen(verdict->name) - strlen("_pool")), verdict->name, (unsigned)verdict->capacity,
+            (unsigned)verdict_most(verdict));
+    if (verdict->max_threads > 0) fprintf(out, ", .max_threads = %u", (unsigned)verdict->max_threads);
+    fputc('}', out);
+}
+
 void verdict_print_class(FILE *out, const struct verdict *verdict, const char *indent) {
     int stem = (int)(strlen(verdict->name) - strlen("_pool"));
     if (verdict->cxx == CXX_NODE) {
@@ -188,20 +200,16 @@ void verdict_print_class(FILE *out, const struct verdict *verdict, const char *i
                 indent, stem, verdict->name);
         return;
     }
-    fprintf(out, "%s%s<YOUR_CLASS> %s{{.name = \"%.*s\", .capacity = %u, .max_capacity = %u", indent,
-            verdict_class(verdict), verdict->name, stem, verdict->name, (unsigned)verdict->capacity,
-            (unsigned)verdict_most(verdict));
-    if (verdict->max_threads > 0) fprintf(out, ", .max_threads = %u", (unsigned)verdict->max_threads);
-    if (verdict->advice == ADVICE_POOL && verdict->order == KOLK_REUSE_LOWEST)
-        fputs(", .reuse = KOLK_REUSE_LOWEST", out);
-    fputs("}};\n", out);
+    fprintf(out, "%s%s<YOUR_CLASS> %s{", indent, verdict_class(verdict), verdict->name);
+    verdict_print_desc(out, verdict);
+    fputs("};\n", out);
 }
 
 /* ---- All of it --------------------------------------------------------------------------------------------------- */
 
-bool verdict_of(struct verdict *verdict, const struct source *source, const struct verdict *others, size_t count) {
+void verdict_of(struct verdict *verdict, const struct source *source, const struct verdict *others, size_t count) {
     *verdict = (struct verdict){.source = source, .advice = ADVICE_LEAVE};
-    if (leave(verdict)) return true;
+    if (leave(verdict)) return;
     if (source->origin_count > 1)
         verdict_say(verdict,
                     "They come from %s places, and need one pool, as the same code frees them without telling them "
@@ -216,7 +224,6 @@ bool verdict_of(struct verdict *verdict, const struct source *source, const stru
     verdict->align = alignment_of(source->most, source->align);
     if (shared) share(verdict);
     if (arena) say_arena(verdict);
-    bool done = shared || arena || say_pool(verdict);
+    if (!shared && !arena) say_pool(verdict);
     say_class(verdict);
-    return done;
 }

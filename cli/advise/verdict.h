@@ -38,20 +38,22 @@ struct verdict {
     uint32_t capacity;
     uint32_t align;
     uint32_t max_threads;                          /* of a shared pool; 0: the default suffices */
-    kolk_reuse order;                              /* of a pool */
     enum cxx { CXX_NOT, CXX_CLASS, CXX_NODE } cxx; /* objects of C++'s new; nodes of a container of its library */
 };
 
 /* Returns the class of kolk.hpp that takes the objects, such as "kolk::pool"; NULL if they are not of C++. */
 const char *verdict_class(const struct verdict *verdict);
 
+/* Prints the members of the descriptor, in braces. */
+void verdict_print_desc(FILE *out, const struct verdict *verdict);
+
 /* Prints how to declare the pool in C++, in one line or two that begin with `indent`. */
 void verdict_print_class(FILE *out, const struct verdict *verdict, const char *indent);
 
 extern const char *const advice_names[]; /* "pool", "shared pool", "arena", "leave it" */
 
-/* Returns false if memory runs out. The name differs from those of the `count` verdicts at `others`. */
-bool verdict_of(struct verdict *verdict, const struct source *source, const struct verdict *others, size_t count);
+/* The name differs from those of the `count` verdicts at `others`. */
+void verdict_of(struct verdict *verdict, const struct source *source, const struct verdict *others, size_t count);
 
 /* Names the pool after its symbol, and adds the size if the symbol alone does not identify the source. */
 void name_pool(struct verdict *verdict, const struct verdict *others, size_t count);
@@ -66,12 +68,6 @@ void name_print_source(FILE *out, const struct source *source);
 /* Prints a sentence with the places where most of them are freed; nothing if none is. */
 void name_print_ends(FILE *out, const struct source *source);
 
-/* Chooses LIFO, the fastest order, unless LOWEST keeps the live objects on at most half as many pages. The pages are
- * averaged over the time after the peak in which at most half the peak is alive. Fewer pages make iteration faster and
- * let more memory go back to the system. A pool that fits into a few pages gains nothing from LOWEST. Appends the
- * reason. Returns false if memory runs out. */
-bool order_choose(struct verdict *verdict);
-
 /* Returns the capacity for a source with this peak. */
 uint32_t verdict_capacity(uint64_t peak);
 
@@ -80,7 +76,7 @@ uint32_t verdict_capacity(uint64_t peak);
 uint32_t verdict_most(const struct verdict *verdict);
 
 /* Returns a descriptor of this pool for objects whose type is unknown. */
-kolk_pool_desc verdict_pool(const struct verdict *verdict, kolk_reuse order);
+kolk_pool_desc verdict_pool(const struct verdict *verdict);
 
 /* Appends to the reason. */
 void verdict_say(struct verdict *verdict, const char *format, ...) __attribute__((format(printf, 2, 3)));

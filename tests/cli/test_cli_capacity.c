@@ -95,7 +95,7 @@ static uint32_t capacity_by(enum rule rule, const struct verdict *verdict) {
 static void play(const struct verdict *verdict, const struct source *source, enum rule rule, bool grows,
                  struct outcome *outcome) {
     kolk_pool pool;
-    kolk_pool_desc desc = verdict_pool(verdict, verdict->order);
+    kolk_pool_desc desc = verdict_pool(verdict);
     uint32_t capacity = capacity_by(rule, verdict), peak = 0, alive = 0;
     struct verdict sized = *verdict;
     sized.capacity = desc.capacity = capacity;
