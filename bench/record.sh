@@ -1,7 +1,7 @@
 #!/bin/bash
-# bench/record.sh KOLK [ROUNDS]: measures the cost of recording with kolk record, and with heaptrack if it is installed:
-# wall time, and processor time of all processes together, as multiples of those of the program alone. Prints medians of
-# rounds that take turns. PROGRAMS may name some of: lua python threads.
+# bench/record.sh KOLK [ROUNDS]: measures the cost of recording with kolk record: wall time, and processor time of all
+# processes together, as multiples of those of the program alone. Prints medians of rounds that take turns. PROGRAMS may
+# name some of: lua python threads.
 set -euo pipefail
 export LC_ALL=C
 kolk=$(realpath "${1:?usage: bench/record.sh KOLK [ROUNDS]}")
@@ -49,24 +49,17 @@ run() { # PROGRAM
 timed() {
   local command
   command=$(run "$2")
-  case $1 in
-    kolk) command="$kolk record -q -o k.zst -- $command" ;;
-    heaptrack) command="heaptrack -o h -- $command" ;;
-  esac
+  [[ $1 == plain ]] || command="$kolk record -q -o k.zst -- $command"
   TIMEFORMAT='%R %U %S'
   { time $command > out 2> err; } 2> took
   read -r wall user system < took
   awk "BEGIN { print $wall, $user + $system }" >> "$1.$2"
-  case $1 in
-    kolk) stat -c %s k.zst > "$1.$2.size" ;;
-    heaptrack) stat -c %s h.* > "$1.$2.size" && rm h.* ;;
-  esac
+  [[ $1 == plain ]] || stat -c %s k.zst > "$1.$2.size"
 }
 
 median() { sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 
 ways="plain kolk"
-! command -v heaptrack > /dev/null || ways="$ways heaptrack"
 programs=${PROGRAMS:-lua python threads}
 for ((round = 0; round < rounds; round++)); do
   for program in $programs; do for way in $ways; do timed "$way" "$program"; done; done

@@ -146,7 +146,7 @@ static bool parse_line(struct reader *reader, struct span line, struct record *r
     return count < 3 || parse_number(reader, numbers[1], &record->more);
 }
 
-/* ---- Operations, callers and blocks ------------------------------------------------------------------------------------------------------ */
+/* ---- Operations, callers and blocks ------------------------------------------------------------------------------ */
 
 static bool add_op(struct reader *reader, trace_op op) {
     struct trace *trace = reader->trace;
