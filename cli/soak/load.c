@@ -506,3 +506,28 @@ bool soak_load_cycle(struct soak_load *load, void (*tell)(void *context), void *
     kolk_trim_all(); /* what a heap keeps of the last second's memory varies with speed */
     return soak_load_check(load);
 }
+
+/* ---- Memory ------------------------------------------------------------------------------------------------------ */
+
+enum { PERIODS_LEAST = 5 };
+
+void soak_watch(struct soak_memory *memory, uint64_t cycles, uint64_t tenth, uint64_t resident) {
+    struct soak_tenth *its = &memory->tenths[tenth < SOAK_TENTHS ? tenth : SOAK_TENTHS - 1];
+    memory->sum += (double)resident;
+    if (cycles % SOAK_PERIOD != 0) return;
+    if (cycles > 2 * SOAK_PERIOD) {
+        its->periods++;
+        its->cycles += (double)cycles;
+        its->resident += memory->sum / SOAK_PERIOD;
+    }
+    memory->sum = 0;
+}
+
+bool soak_growth(const struct soak_memory *memory, double *all, double *each) {
+    const struct soak_tenth *first = &memory->tenths[1], *last = &memory->tenths[SOAK_TENTHS - 1];
+    while (last > first && last->periods == 0) last--; /* it was stopped */
+    if (last == first || first->periods < PERIODS_LEAST || last->periods < PERIODS_LEAST) return false;
+    *all = last->resident / (double)last->periods - first->resident / (double)first->periods;
+    *each = *all / (last->cycles / (double)last->periods - first->cycles / (double)first->periods);
+    return true;
+}

@@ -118,4 +118,24 @@ bool soak_load_cycle(struct soak_load *load, void (*tell)(void *context), void *
 bool soak_load_check(struct soak_load *load);
 void soak_load_probe(struct soak_load *load); /* asks the next fixed pool for all objects that are not alive */
 
+/* ---- Memory ------------------------------------------------------------------------------------------------------ */
+
+/* Memory is judged by its mean over periods, in each of which all sizes of blocks occur, and once all have occurred
+ * twice: by the means of the periods of the second tenth of the time and of the last. */
+enum { SOAK_TENTHS = 10, SOAK_PERIOD = 2 * SOAK_SHIFTS };
+
+struct soak_memory {
+    double sum; /* of resident bytes in this period */
+    struct soak_tenth {
+        uint64_t periods;
+        double cycles, resident; /* sums */
+    } tenths[SOAK_TENTHS];
+};
+
+/* Called at the end of each cycle. */
+void soak_watch(struct soak_memory *memory, uint64_t cycles, uint64_t tenth, uint64_t resident);
+
+/* Finds by how many bytes resident memory has grown, in all and in each cycle. Returns false if it cannot be told. */
+bool soak_growth(const struct soak_memory *memory, double *all, double *each);
+
 #endif

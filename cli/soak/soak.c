@@ -30,7 +30,7 @@ static const char details[] = "A cycle of a million operations is a game in smal
                               "Under load are fixed and growing pools, a slot map, a byte map, a shared pool, a\n"
                               "heap, queues and a resource pool. 10,000 times over the run a fixed pool is asked\n"
                               "for all that is free in it. Each check is printed with its result; if one fails,\n"
-                              "the exit code is 1. Memory is judged in runs of five minutes and more.\n"
+                              "the exit code is 1. Memory is judged in runs of several minutes and more.\n"
                               "\n"
                               "Ctrl-C ends it in order: at the end of the cycle, with all results; a second one\n"
                               "ends it at once.\n";
@@ -56,40 +56,19 @@ static uint64_t parse_time(const char *text) {
 
 /* ---- The run ----------------------------------------------------------------------------------------------------- */
 
-/* Memory is judged by its mean over periods, in each of which all sizes of blocks occur, and once all have occurred
- * twice: by the means of the periods of the second tenth of the time and of the last. */
-enum { TENTHS = 10, PROBES = 10000, PERIOD = 2 * SOAK_SHIFTS, WARM_CYCLES = 2 * PERIOD, PERIODS_LEAST = 5 };
-
-struct tenth {
-    uint64_t periods;
-    double cycles, resident; /* sums */
-};
+enum { PROBES = 10000 };
 
 struct soak {
     const cli_context *cli;
     struct soak_load load;
-    struct tenth tenths[TENTHS];
+    struct soak_memory memory;
     uint64_t begin, ns;
-    double sum; /* of resident bytes in this period */
 };
 
 static void tell(void *context) {
     const struct soak *soak = context;
     uint64_t spent = cli_now() - soak->begin;
     cli_progress(soak->cli, "soaking", spent < soak->ns ? spent : soak->ns, soak->ns);
-}
-
-static void watch_memory(struct soak *soak, uint64_t spent) {
-    uint64_t cycles = soak->load.cycles, number = spent * TENTHS / soak->ns;
-    struct tenth *tenth = &soak->tenths[number < TENTHS ? number : TENTHS - 1];
-    soak->sum += (double)cli_resident();
-    if (cycles % PERIOD != 0) return;
-    if (cycles > WARM_CYCLES) {
-        tenth->periods++;
-        tenth->cycles += (double)cycles;
-        tenth->resident += soak->sum / PERIOD;
-    }
-    soak->sum = 0;
 }
 
 /* Runs cycles until the time is over or something is wrong. */
@@ -101,7 +80,7 @@ static void run_cycles(struct soak *soak) {
     for (bool good = true; good && spent < soak->ns && !stopped;) {
         good = soak_load_cycle(load, tell, soak);
         spent = cli_now() - soak->begin;
-        watch_memory(soak, spent);
+        soak_watch(&soak->memory, load->cycles, spent * SOAK_TENTHS / soak->ns, cli_resident());
     }
     while (!stopped && !soak_problem.found && load->probes < PROBES) soak_load_probe(load);
     soak_load_check(load);
@@ -115,16 +94,6 @@ struct check {
     const char *claim, *result;
     char seen[200];
 };
-
-/* Bytes that the resident memory has grown by in a million operations. Returns false if the time was too short. */
-static bool find_growth(const struct soak *soak, double *growth, double *all) {
-    const struct tenth *first = &soak->tenths[1], *last = &soak->tenths[TENTHS - 1];
-    while (last > first && last->periods == 0) last--; /* it was stopped */
-    if (last == first || first->periods < PERIODS_LEAST || last->periods < PERIODS_LEAST) return false;
-    *all = last->resident / (double)last->periods - first->resident / (double)first->periods;
-    *growth = *all / (last->cycles / (double)last->periods - first->cycles / (double)first->periods);
-    return true;
-}
 
 static void judge(const struct soak *soak, struct check checks[CHECKS]) {
     static const char *const claims[CHECKS] = {
@@ -144,7 +113,7 @@ static void judge(const struct soak *soak, struct check checks[CHECKS]) {
              cli_count(refused).text);
     snprintf(checks[SOAK_VALID].seen, room, "%s times, each million operations", cli_count(load->cycles).text);
     snprintf(checks[SOAK_REPORTS].seen, room, "%s of %s", cli_count(load->reports).text, cli_count(load->misuses).text);
-    if (!find_growth(soak, &growth, &all)) {
+    if (!soak_growth(&soak->memory, &all, &growth)) {
         checks[MEMORY].result = "not judged";
         snprintf(checks[MEMORY].seen, room, "too short a time to tell");
     } else {
@@ -178,7 +147,8 @@ static void print_json(const cli_context *cli, const struct soak *soak, const st
     cli_json_count(&json, "seed", cli->seed);
     cli_json_flag(&json, "stopped", stopped);
     cli_json_count(&json, "resident_bytes", cli_resident());
-    if (find_growth(soak, &growth, &all)) cli_json_number(&json, "resident_bytes_a_million_operations", growth);
+    if (soak_growth(&soak->memory, &all, &growth))
+        cli_json_number(&json, "resident_bytes_a_million_operations", growth);
     cli_json_open(&json, "checks", '[');
     for (size_t n = 0; n < CHECKS; n++) {
         cli_json_open(&json, NULL, '{');

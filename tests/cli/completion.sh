@@ -26,7 +26,6 @@ verbs=$("$KOLK" --help | sed -n '/^Verbs/,/^$/s/^  \([a-z]*\) .*/\1/p')
   cat << 'END'
 kolk b:bench
 kolk help so:soak
-kolk bench --pa:--passes
 kolk bench --table :calls visits
 kolk bench -t v:visits
 kolk bench --table=v:visits

@@ -16,7 +16,6 @@
 
 #include "advise/share.h"
 #include "failing_malloc.h"
-#include "written.h"
 
 /* ---- Allocations that fail --------------------------------------------------------------------------------------- */
 
@@ -31,6 +30,32 @@ static void fail_nth(unsigned long n) {
 
 /* ---- Traces that the tests write --------------------------------------------------------------------------------- */
 
+static char text[1 << 22]; /* the lines so far */
+static size_t length;
+static unsigned long address; /* of the last block */
+static struct trace trace;
+
+__attribute__((format(printf, 1, 2))) static void line(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    length += (size_t)vsnprintf(text + length, sizeof text - length, format, arguments);
+    va_end(arguments);
+    assert_true(length < sizeof text);
+}
+
+static unsigned long begin(const char *caller, unsigned size) {
+    line("@ %s + 0x%lx 0x%x\n", caller, ++address, size);
+    return address;
+}
+
+static void read_lines(void) {
+    struct trace_problem problem;
+    FILE *file = fmemopen(text, length, "rb");
+    assert_non_null(file);
+    if (!trace_read(&trace, file, &problem)) fail_msg("%s", problem.text);
+    fclose(file);
+}
+
 static struct sources sources;
 
 /* Allocates this many objects, with at most `alive` alive at a time; the last ones are not freed. */
@@ -44,7 +69,8 @@ static void churn(const char *caller, unsigned size, unsigned count, unsigned al
 
 static void forget(void) {
     sources_free(&sources);
-    forget_lines();
+    trace_free(&trace);
+    length = address = 0;
     fail_nth(0);
 }
 

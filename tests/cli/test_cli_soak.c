@@ -92,11 +92,29 @@ static void test_lost_objects_are_found(void **state) {
     soak_load_end(&load);
 }
 
+/* ---- Memory ------------------------------------------------------------------------------------------------------ */
+
+/* Memory that goes up and down with the sizes, and grows by so many bytes in each cycle. */
+static void test_growth_is_found(void **state) {
+    (void)state;
+    for (unsigned leak = 0; leak <= 64; leak += 16) {
+        struct soak_memory memory = {0};
+        double all, each;
+        for (unsigned n = 1; n <= 720; n++) {
+            assert_false(soak_growth(&memory, &all, &each) && n < 200);
+            soak_watch(&memory, n, (n - 1) / 72, 1000000 + n % SOAK_PERIOD * 5000 + n * leak);
+        }
+        assert_true(soak_growth(&memory, &all, &each));
+        assert_true(each == leak && all == leak * 576);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_cycle_goes_by_the_seed),
         cmocka_unit_test(test_flipped_bits_are_found),
         cmocka_unit_test(test_lost_objects_are_found),
+        cmocka_unit_test(test_growth_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
