@@ -370,6 +370,28 @@ static void test_damage_and_sites(void **state) {
     free(before.bytes);
 }
 
+/* After a restore some slots count as never handed out, and a trim may discard their red zones. A later alloc must not
+ * report that as damage. */
+static void test_a_trim_after_a_restore(void **state) {
+    (void)state;
+    static notes taken;
+    kolk_pool pool;
+    void *objects[64];
+    make_pool(&pool, &(kolk_pool_desc){.name = "trim", .object_size = 1000, .capacity = 64, .debug = "fill,guard"});
+    block empty = take_snapshot(&pool);
+    assert_int_equal(kolk_pool_alloc_n(&pool, objects, 64), 64);
+    begin_notes(&taken);
+    assert_int_equal(restore(&pool, empty), KOLK_OK);
+    assert_int_equal(kolk_pool_alloc_n(&pool, objects, 2), 2);
+    kolk_pool_free(&pool, objects[1]);
+    assert_true(kolk_pool_trim(&pool) > 0);
+    assert_int_equal(kolk_pool_alloc_n(&pool, objects, 63), 63);
+    assert_true(kolk_pool_is_valid(&pool));
+    kolk_pool_deinit(&pool);
+    assert_silent(&taken);
+    free(empty.bytes);
+}
+
 /* If a walk's body restores a snapshot, the walk continues over the restored objects, in place or in malloc blocks.
  * promise: "A walk that continues after a restore visits" */
 static void test_a_walk_that_restores(void **state) {
@@ -407,6 +429,7 @@ int main(void) {
         TEST(test_other_pools),
         TEST(test_debug_modes_understand_each_other),
         TEST(test_damage_and_sites),
+        TEST(test_a_trim_after_a_restore),
         TEST(test_a_walk_that_restores),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
