@@ -126,8 +126,7 @@ static void runs_that_come_and_go(void) {
     free_all(&heap, theirs, FEW);
 }
 
-static void nothing(void *unused) {
-}
+static void nothing(void *unused) {}
 
 static void child_heap(void) {
     can_be_stopped = true;

@@ -247,8 +247,7 @@ static bool set_up(void *object, void *context) {
     return true;
 }
 
-static void tear_down(void *object, void *context) {
-}
+static void tear_down(void *object, void *context) {}
 
 /* (Within a hook: contracts/test_all_hooks.c.) promise: "Returns 0 if no snapshot is possible, because", "Writes the
  * block ... below kolk_pool_snapshot_size" */
@@ -373,7 +372,6 @@ static void test_damage_and_sites(void **state) {
 /* After a restore some slots count as never handed out, and a trim may discard their red zones. A later alloc must not
  * report that as damage. */
 static void test_a_trim_after_a_restore(void **state) {
-    (void)state;
     static notes taken;
     kolk_pool pool;
     void *objects[64];

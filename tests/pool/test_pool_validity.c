@@ -209,8 +209,7 @@ static void test_counts_that_lead_outside(void **state) {
 }
 
 /* Options that lower the bounds of the fast paths: ages, hooks, headroom and low water (I4). */
-static void no_hook(kolk_pool *pool, void *context) {
-}
+static void no_hook(kolk_pool *pool, void *context) {}
 
 static double no_cost(const void *object, void *context) {
     return 0;

@@ -590,8 +590,7 @@ static void play_no_name(const char *argument) {
     if (argument) kolk_pool_deinit(&pool);
 }
 
-static void play_nothing(const char *argument) {
-}
+static void play_nothing(const char *argument) {}
 
 static void test_nothing_to_say(void **state) {
     assert_ending(run_scenario("no name", "1", NULL), 0, "kolk: no pool has a name\n");
