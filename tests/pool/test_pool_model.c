@@ -12,9 +12,9 @@
  * LIFO and FIFO give up", "the order stays, and alloc_at is O(free slots)", "contents survive from one life to the
  * next", "this many slots are reserved", "Needs KOLK_REUSE_LOWEST ... caller (KOLK_LOWEST_MISSING)", "It respects ...
  * none is allocated", "no neighbours: then n > 1 returns NULL", "Protects a live ... becomes the newest", "if the pool
- * is full, frees ... Needs .full.cost", "may make room ... call it again", "An alloc that finds ... tries in this order",
- * "objects that are alive then ... its own snapshot"; base.h "Slots that were never ... instead of 4 bytes", "allocs
- * that returned ... cannot have" */
+ * is full, frees ... Needs .full.cost", "may make room ... call it again", "An alloc that finds ... tries in this
+ * order", "objects that are alive then ... its own snapshot"; base.h "Slots that were never ... instead of 4 bytes",
+ * "allocs that returned ... cannot have" */
 #include "../help/test.h"
 
 #include "model_ask.h"
