@@ -190,11 +190,11 @@ def calls():
         yield f"| {call} |" + " {} |" * len(whos), [rows[call, who]["p99.99"] for who in whos]
     quantiles = "median", "p99", "p99.99"
     for label, row in (
-        ("one: compares all objects", ("one eviction", "compare")), ("one: `.ranked`", ("one eviction", "ranked")),
+        ("one: compares all objects", ("one eviction", "compare")), ("one: `.full.ranked`", ("one eviction", "ranked")),
         ("one: the cheapest of 16 that are drawn", ("one eviction", "drawn")), ("one: the oldest", ("one eviction", "oldest")),
         ("150: compare all objects each time", ("150 evictions", "compare")),
-        ("150: `.ranked`, `kolk_pool_recost(pool, NULL)`", ("150 evictions", "ranked")),
-        ("150: `.ranked`, kolk_pool_recost of each object", ("150 evictions", "recosted")),
+        ("150: `.full.ranked`, `kolk_pool_recost(pool, NULL)`", ("150 evictions", "ranked")),
+        ("150: `.full.ranked`, kolk_pool_recost of each object", ("150 evictions", "recosted")),
         ("150: the cheapest of 16 that are drawn", ("150 evictions", "drawn")),
     ):  # fmt: skip
         yield f"| {label} |" + " {} |" * 3, [rows[row][quantile] for quantile in quantiles]

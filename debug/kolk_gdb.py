@@ -462,7 +462,7 @@ class Resources:
         pool = self.inside
         if self.fault:
             return without_inside("resource pool", self.fault)
-        words = name_at(int(pool["name"])) + ": " if int(pool["name"]) else ""
+        words = name_at(int(pool["desc"]["name"])) + ": " if int(pool["desc"]["name"]) else ""
         words += f"resource pool, {self.count('lent')} of {pool['max']} in use, {self.count('idle')} idle"
         for field, noun in (("creating", "being created"), ("waiting", "waiting")):
             if int(pool[field]):

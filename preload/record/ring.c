@@ -25,10 +25,6 @@
 #define ACQUIRE __ATOMIC_ACQUIRE
 #define RELEASE __ATOMIC_RELEASE
 
-static struct state off;
-struct state *record_state = &off;
-_Thread_local struct here record_here __attribute__((tls_model("initial-exec")));
-
 /* ---- The lock (Drepper, Futexes Are Tricky, 2011) ---------------------------------------------------------------- */
 
 void record_lock(void) {

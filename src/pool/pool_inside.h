@@ -205,9 +205,10 @@ typedef kolk_status kolk_pool_resolver_(kolk_pool_desc *desc, size_t type_size, 
  * the linker drops the code of options that no pool of the program has. Where a member is NULL, a pool with these
  * options does what one without options does. */
 typedef struct kolk_pool_options_ {
-    kolk_pool_resolver_ *resolve;                      /* at init */
-    void *(*alloc)(kolk_pool *pool, const void *site); /* the slow path; never NULL */
-    void (*enter)(kolk_pool *pool, uint32_t slot);     /* enters a slot whose life begins into the orders */
+    kolk_pool_resolver_ *resolve;                              /* at init */
+    void (*take)(kolk_pool *pool, const kolk_pool_desc *desc); /* kolk_pool_take_hooks_, then */
+    void *(*alloc)(kolk_pool *pool, const void *site);         /* the slow path; never NULL */
+    void (*enter)(kolk_pool *pool, uint32_t slot);             /* enters a slot whose life begins into the orders */
     void *(*issue)(kolk_pool *pool, uint32_t index, const void *site);      /* kolk_pool_issue_ */
     void (*show_bounds)(kolk_pool *pool);                                   /* kolk_pool_show_all_bounds_ */
     void (*bar)(const kolk_pool *pool, const char *verb, const void *site); /* kolk_pool_bar_ */
@@ -255,6 +256,9 @@ void *kolk_pool_find_(const kolk_pool *pool, kolk_handle handle, const void *sit
 /* Begins a life in a slot that is currently in no place. Returns the object. If its setup or malloc fails, frees the
  * slot and returns NULL. */
 void *kolk_pool_issue_(kolk_pool *pool, uint32_t index, const void *site);
+
+/* Takes the hooks of a descriptor, and what else belongs to a full pool. */
+void kolk_pool_take_hooks_(kolk_pool *pool, const kolk_pool_desc *desc);
 
 /* Applies the rules for hooks and what belongs to them to a descriptor whose other members are resolved. */
 kolk_status kolk_pool_resolve_hooks_(kolk_pool_desc *desc);
@@ -321,9 +325,6 @@ uint64_t kolk_pool_bytes_(const void *desc, uint32_t capacity, uint64_t unit);
 /* Allocates the memory of a pool, with the debug settings that it can have, and sets the fields that describe the
  * memory. The pool must be all zero before the call, and is all zero again on failure. Reports nothing. */
 kolk_status kolk_pool_make_(kolk_pool *pool, const kolk_pool_desc *desc, const kolk_settings_ *settings);
-
-/* Takes the members of a descriptor that a rebind may change. */
-void kolk_pool_take_hooks_(kolk_pool *pool, const kolk_pool_desc *desc);
 
 /* Releases the pool's memory and sets the pool to zero. */
 void kolk_pool_unmake_(kolk_pool *pool);

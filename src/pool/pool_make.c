@@ -73,6 +73,7 @@ KOLK_NOINLINE_ kolk_status kolk_pool_begin_(kolk_pool *pool, const kolk_pool_des
     pool->tag = kolk_tag_bits_(desc.tag, desc.name);
     if (pool->ages) pool->ages[0] = (kolk_age_){0, 0, 0};
     bool measured = desc.name && *desc.name && kolk_sizes_are_measured_();
+    if (options && options->take) options->take(pool, &desc);
     pool->options = pool_debug_of(pool) || measured ? kolk_pool_watched_options_ : options;
     bool counts = desc.reuse == KOLK_REUSE_FIFO || pool_debug_of(pool) || measured;
     pool->peak = counts ? 0 : PEAK_IS_FRESH;

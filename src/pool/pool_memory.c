@@ -161,21 +161,6 @@ static uint64_t bytes_that_count(const kolk_pool *pool, uint32_t slots) {
     return pool->memory == MEMORY_CALLERS ? 0 : (uint64_t)slots * pool->stride;
 }
 
-void kolk_pool_take_hooks_(kolk_pool *pool, const kolk_pool_desc *desc) {
-    const kolk_pool_full *full = &desc->full;
-    pool->name = desc->name;
-    pool->headroom = full->headroom;
-    pool->low_water = full->low_water;
-    pool->on_full = full->on_full;
-    pool->cost = full->cost;
-    pool->on_evict = full->on_evict;
-    pool->on_low = full->on_low;
-    pool->setup = desc->life.setup;
-    pool->reset = desc->life.reset;
-    pool->teardown = desc->life.teardown;
-    pool->context = desc->context;
-}
-
 kolk_status kolk_pool_make_(kolk_pool *pool, const kolk_pool_desc *desc, const kolk_settings_ *settings) {
     KOLK_ASSERT_(!pool->block && !pool->debug);
     layout shape = layout_of(desc, desc->max_capacity);
@@ -183,16 +168,15 @@ kolk_status kolk_pool_make_(kolk_pool *pool, const kolk_pool_desc *desc, const k
     KOLK_ASSERT_(shape.levels <= MAX_LEVELS);
     pool->stride = shape.stride;
     kolk_set_divisor_(pool->stride, &pool->shift, &pool->inverse);
+    pool->name = desc->name;
     pool->object_size = desc->object_size;
     pool->object_align = desc->object_align;
     pool->max_capacity = desc->max_capacity;
     pool->reuse = desc->reuse;
     pool->generations = desc->generations;
     pool->keep = desc->life.keep;
-    pool->budget = desc->budget;
-    pool->overflow = desc->full.overflow;
+    if (KOLK_HOSTED) pool->budget = desc->budget;
     if (desc->memory) pool->memory = MEMORY_CALLERS;
-    kolk_pool_take_hooks_(pool, desc);
     pool->capacity = pool->counted = desc->capacity;
     pool->levels = (uint8_t)shape.levels;
     pool->debug_flags = (uint16_t)debug.settings.flags;

@@ -380,6 +380,21 @@ kolk_status kolk_pool_resolve_hooks_(kolk_pool_desc *desc) {
     return full->headroom > desc->max_capacity ? KOLK_BAD_HEADROOM : KOLK_OK;
 }
 
+void kolk_pool_take_hooks_(kolk_pool *pool, const kolk_pool_desc *desc) {
+    const kolk_pool_full *full = &desc->full;
+    pool->headroom = full->headroom;
+    pool->low_water = full->low_water;
+    pool->on_full = full->on_full;
+    pool->cost = full->cost;
+    pool->on_evict = full->on_evict;
+    pool->overflow = full->overflow;
+    pool->on_low = full->on_low;
+    pool->setup = desc->life.setup;
+    pool->reset = desc->life.reset;
+    pool->teardown = desc->life.teardown;
+    pool->context = desc->context;
+}
+
 static kolk_status resolve_options(kolk_pool_desc *desc, size_t type_size, size_t type_align) {
     if ((unsigned)desc->reuse > KOLK_REUSE_LOWEST) return KOLK_BAD_REUSE;
     if (desc->full.on_full == kolk_pool_evict_oldest) desc->ages = true;
@@ -414,8 +429,8 @@ static void enter_in_orders(kolk_pool *pool, uint32_t slot) {
 
 #define OPTIONS(ALLOC, ENTER)                                                                                          \
     {                                                                                                                  \
-        resolve_options, ALLOC, ENTER, kolk_pool_issue_, kolk_pool_show_all_bounds_, kolk_pool_bar_, end_options,      \
-            kolk_pool_free_overflow_                                                                                   \
+        resolve_options, kolk_pool_take_hooks_, ALLOC, ENTER, kolk_pool_issue_, kolk_pool_show_all_bounds_,            \
+            kolk_pool_bar_, end_options, kolk_pool_free_overflow_                                                      \
     }
 
 const kolk_pool_options_ kolk_pool_all_options_[] = {OPTIONS(alloc_listed, NULL),

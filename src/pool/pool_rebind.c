@@ -39,6 +39,8 @@ KOLK_NOINLINE_ kolk_status kolk_pool_rebind_abi_(kolk_pool *pool, const kolk_poo
     status = kolk_pool_resolve_hooks_(&next);
     if (status != KOLK_OK) return status;
     pool->options = kolk_pool_options_of_(pool);
+    pool->name = next.name;
+    next.full.overflow = pool->overflow;
     kolk_pool_take_hooks_(pool, &next);
     kolk_pool_list_all_(pool); /* a new reset hook may be called while its slot is in no place */
     pool->ranking = 0;         /* the new `cost` may differ */

@@ -16,8 +16,8 @@ trap 'rm -rf "$work"' EXIT
 unset KOLK_DEBUG KOLK_STATS KOLK_BYPASS
 export LC_ALL=C
 command -v gdb > /dev/null || skip "there is no gdb"
-gdb -nx -batch -ex 'python print("here")' 2>&1 | grep -q '^here$' || skip "this gdb has no Python"
-gdb -nx -batch -ex run --args "$(command -v true)" 2>&1 | grep -q 'exited normally' || skip "gdb may run no programs here"
+gdb -nx -batch -ex 'python print("here")' 2>&1 | grep '^here$' > /dev/null || skip "this gdb has no Python"
+gdb -nx -batch -ex run --args "$(command -v true)" 2>&1 | grep 'exited normally' > /dev/null || skip "gdb may run no programs here"
 
 # The build's optimisation level, and the best level for gdb.
 for level in 0 2; do
@@ -25,7 +25,7 @@ for level in 0 2; do
 done
 
 dialogues=(pools maps shared queues resources)
-if readelf -h "$work/program0" | grep -q ELF64; then dialogues+=(heaps); fi # heaps are for 64 bits
+if readelf -h "$work/program0" | grep ELF64 > /dev/null; then dialogues+=(heaps); fi # heaps are for 64 bits
 
 # ask DIALOGUE... -- GDB'S ARGUMENTS: has these dialogues in one session. If an address has a name, the name is compared.
 ask() {

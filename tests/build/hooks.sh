@@ -8,7 +8,7 @@ wrong=$(mktemp)
 trap 'rm -f "$wrong"' EXIT
 
 # An init begins a member, of which no hook runs yet; a memory_size has no member.
-functions=$(cat include/kolk/*.h | grep -Eo '\bkolk_(pool|cursor|slotmap|shared|queue|resource|heap)_[a-z_]*[a-z]\(' | tr -d '(' | sort -u |
+functions=$(cat include/kolk/*.h | grep -Eo '\bkolk_(pool|age_cursor|cursor|slotmap|shared|queue|resource|heap)_[a-z_]*[a-z]\(' | tr -d '(' | sort -u |
   grep -Ev '^kolk_(pool|slotmap|shared|queue|resource)_init$|_memory_size$')
 [ "$(echo "$functions" | wc -l)" -gt 120 ] || echo "The functions are not found any more." >> "$wrong"
 for function in $functions; do
@@ -20,9 +20,11 @@ columns() {
   sed -n "/^static const column $1_columns/,/;\$/p" "$test" | grep -o '{"[a-z_]*"' | tr -d '{"'
 }
 
-# Usage: check HEADER TABLE: each function that the header's structs and parameters name is a column of the table.
+life='/^typedef struct kolk_life /,/^}/' # of pools and shared pools only
+
+# Usage: check HEADER TABLE [SED]: each function that these lines of the header name is a column of the table.
 check() {
-  hooks=$(grep -Eo '\(\*[a-z_]+\)\(' "include/kolk/$1.h" | tr -d '(*)' | sort -u)
+  hooks=$(sed -n "${3:-$life!p}" "include/kolk/$1.h" | grep -Eo '\(\*[a-z_]+\)\(' | tr -d '(*)' | sort -u)
   [ -n "$hooks" ] || echo "$1.h: no hooks are found any more." >> "$wrong"
   for hook in $hooks; do
     case $hook in put | handler) continue ;; esac # no member calls them while it changes
@@ -32,7 +34,8 @@ check() {
 
 check pool pool
 check slotmap map
-check shared shared
+check base pool "${life}p"
+check base shared "${life}p"
 check queue queue
 check resource resource
 check heap heap

@@ -134,9 +134,14 @@ for script in tests/*/*.sh tools/*.sh bench/*.sh; do
   silent=$(awk '/(^|[ ;{])exit 77/ && before " " $0 !~ /skipped: / { print FNR }
     /(^|[ ;{])skip *("" *)?([;)}&|]|$)/ { print FNR }
     { before = $0 }' "$script")
-  [ -z "$silent" ] && continue
-  wrong=$((wrong + 1))
-  echo "$script skips itself without a reason, in line $silent"
+  if [ -n "$silent" ]; then
+    wrong=$((wrong + 1))
+    echo "$script skips itself without a reason, in line $silent"
+  fi
+  if grep -qE '^set .*pipefail' "$script" && grep -nE '[|] *grep -[a-zA-Z]*q' "$script"; then
+    wrong=$((wrong + 1))
+    echo "$script: with pipefail, the program before grep -q may end by SIGPIPE: use grep > /dev/null"
+  fi
 done
 
 # A heading's anchor is its text in lower case, with - for a space, and without other signs.

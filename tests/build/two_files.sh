@@ -68,7 +68,7 @@ pair routes shared
 pair sieves resource
 pair level heap
 pair bullets pool watch
-KOLK_STATS=1 ${EMULATOR:-} bullets_pair/bullets 2>&1 | grep -q '^bullets  *pool ' || fail "kolk.c of pool and watch writes no statistics."
+KOLK_STATS=1 ${EMULATOR:-} bullets_pair/bullets 2>&1 | grep '^bullets  *pool ' > /dev/null || fail "kolk.c of pool and watch writes no statistics."
 pair shapes slotmap pool
 ${EMULATOR:-} shapes_pair/shapes | diff -u "$top/examples/shapes.expected" -
 ! grep -E '/\* ==== src/watch/' shapes_pair/kolk.c || fail "kolk.c of pool and slotmap has the diagnostics."

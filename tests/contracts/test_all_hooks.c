@@ -326,7 +326,9 @@ THEN(pool_tick, (void)kolk_pool_tick(&p.pool, 64), if_silent())
 CALL(pool_reserve, of_status(kolk_pool_reserve(&p.pool, p.pool.capacity + 1)))
 
 static char pool_walk_by_age(void) {
-    void *object = kolk_pool_oldest(&p.pool);
+    kolk_age_cursor cursor = kolk_pool_each_oldest(&p.pool);
+    void *object = kolk_age_cursor_next(&cursor);
+    if (object != kolk_pool_oldest(&p.pool)) return if_works(false);
     object = object ? kolk_pool_newer(&p.pool, object) : NULL;
     object = object ? kolk_pool_older(&p.pool, object) : NULL;
     return if_works(object && kolk_pool_newest(&p.pool) && now.reports == 0);

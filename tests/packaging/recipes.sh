@@ -52,7 +52,7 @@ END
 
 # A header that a program copies on its own tells its licence in its first line.
 headers=$(find include adapters/*/kolk bindings -name '*.h' -o -name '*.hpp' -o -name '*.inl')
-lacking=$(for header in $headers; do head -n 1 "$header" | grep -qFx "/* SPDX-License-""Identifier: Zlib */" || echo "$header"; done)
+lacking=$(for header in $headers; do head -n 1 "$header" | grep -Fx "/* SPDX-License-""Identifier: Zlib */" > /dev/null || echo "$header"; done)
 is "headers whose first line is not the licence's identifier" "$lacking" ""
 
 if [[ ! -e .git ]] || ! command -v reuse > /dev/null; then

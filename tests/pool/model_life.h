@@ -23,6 +23,7 @@ static inline uint32_t model_fitting(const model *m) {
 
 /* Removes the debug settings that this pool cannot have. */
 static inline void model_settle_debug(model *m) {
+    if (!KOLK_HOSTED) m->debug = 0; /* devices have no diagnostics */
     if (is_bypassed(m)) m->debug &= KOLK_DEBUG_BYPASS | KOLK_DEBUG_SITES | KOLK_DEBUG_TRACE;
     if (has_persistent(m)) m->debug &= ~(uint32_t)KOLK_DEBUG_FILL;
     if (m->desc.memory) m->debug &= ~(uint32_t)KOLK_DEBUG_GUARD;

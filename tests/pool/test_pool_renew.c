@@ -37,7 +37,7 @@ static void test_lives_in_one_slot(void **state) {
         assert_int_equal(life_of(&pool, other), 1);
         assert_true(kolk_pool_is_valid(&pool));
         uint32_t slot = kolk_pool_index(&pool, kolk_pool_alloc(&pool));
-        bool fresh = pool.reuse == KOLK_REUSE_FIFO || (debug && strstr(debug, "quarantine"));
+        bool fresh = pool.reuse == KOLK_REUSE_FIFO || (pool.debug_flags & KOLK_DEBUG_QUARANTINE);
         assert_int_equal(slot, fresh ? 3 : 2);
         kolk_pool_clear(&pool);
         end_pool(&pool);

@@ -408,7 +408,7 @@ static inline void model_step(model *m) {
 
 /* Returns the debug settings that this map can have. */
 static inline uint32_t model_flags(const model *m) {
-    const char *text = m->desc.debug ? m->desc.debug : "";
+    const char *text = KOLK_HOSTED && m->desc.debug ? m->desc.debug : ""; /* devices have no diagnostics */
     uint32_t flags = strstr(text, "fill") ? KOLK_DEBUG_FILL : 0;
     if (strstr(text, "sites")) flags |= KOLK_DEBUG_SITES;
     if (strstr(text, "move") && !m->desc.memory && m->desc.max_capacity) flags |= KOLK_DEBUG_MOVE;

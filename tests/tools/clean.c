@@ -280,10 +280,10 @@ static bool make_room(kolk_pool *pool, size_t bytes, void *context) {
 }
 
 static void use_hooks(kolk_reuse reuse) {
-    kolk_pool_desc desc = {.name = "voices", .capacity = 8, .reuse = reuse, .setup = set_up, .reset = reset};
-    desc.teardown = tear_down;
-    desc.cost = cost;
-    desc.on_full = make_room;
+    kolk_pool_desc desc = {.name = "voices", .capacity = 8, .reuse = reuse, .life.setup = set_up, .life.reset = reset};
+    desc.life.teardown = tear_down;
+    desc.full.cost = cost;
+    desc.full.on_full = make_room;
     desc.context = &calls;
     memset(&calls, 0, sizeof calls);
     voices pool;
@@ -322,12 +322,12 @@ static void use_a_full_pool(kolk_reuse reuse) {
     memset(&calls, 0, sizeof calls);
     kolk_pool_desc desc = {.name = "spare voices", .capacity = 2, .reuse = reuse};
     REQUIRE(voices_init(&spare, &desc) == KOLK_OK);
-    desc = (kolk_pool_desc){.name = "old voices", .capacity = 8, .reuse = reuse, .ages = true, .headroom = 1};
-    desc.on_evict = evicted;
-    desc.on_full = kolk_pool_evict_oldest;
-    desc.cost = cost;
-    desc.ranked = true;
-    desc.overflow = &spare.pool;
+    desc = (kolk_pool_desc){.name = "old voices", .capacity = 8, .reuse = reuse, .ages = true, .full.headroom = 1};
+    desc.full.on_evict = evicted;
+    desc.full.on_full = kolk_pool_evict_oldest;
+    desc.full.cost = cost;
+    desc.full.ranked = true;
+    desc.full.overflow = &spare.pool;
     desc.context = &calls;
     REQUIRE(voices_init(&pool, &desc) == KOLK_OK);
     for (int i = 0; i < 12; i++) { /* the last three are evictions of 1, 2 and 3 */
@@ -359,7 +359,7 @@ static void use_a_full_pool(kolk_reuse reuse) {
 
 static void use_keep(void) {
     kolk_pool pool;
-    REQUIRE(kolk_pool_init(&pool, &(kolk_pool_desc){.object_size = sizeof(int), .capacity = 1, .keep = true}) ==
+    REQUIRE(kolk_pool_init(&pool, &(kolk_pool_desc){.object_size = sizeof(int), .capacity = 1, .life.keep = true}) ==
             KOLK_OK);
     int *first = kolk_pool_alloc(&pool);
     *first = 17;
@@ -418,7 +418,7 @@ static void make_mistakes(void) {
     REQUIRE(kolk_pool_init(&pool, &desc) == KOLK_OK);
     desc.tag = 2;
     desc.name = "others";
-    desc.on_full = kolk_pool_trap_full;
+    desc.full.on_full = kolk_pool_trap_full;
     REQUIRE(kolk_pool_init(&other, &desc) == KOLK_OK);
 
     char *object = memset(kolk_pool_alloc(&pool), 0, 32);

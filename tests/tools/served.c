@@ -3,7 +3,7 @@
 
 static void live(size_t size, size_t align, bool keep) {
     kolk_pool pool;
-    kolk_pool_desc desc = {.object_size = size, .object_align = align, .capacity = 16, .keep = keep};
+    kolk_pool_desc desc = {.object_size = size, .object_align = align, .capacity = 16, .life.keep = keep};
     if (kolk_pool_init(&pool, &desc) != KOLK_OK) return;
     for (int n = 0; n < 50; n++) {
         void *object = kolk_pool_alloc(&pool), *other = kolk_pool_alloc_zeroed(&pool);

@@ -18,7 +18,7 @@ static void reset(void *object, void *context) {
     printf("  version %d: bullet %d ends at %d\n", VERSION, bullet->number, bullet->x);
 }
 
-static const kolk_pool_desc desc = {.name = "bullets", .capacity = 8, .reset = reset};
+static const kolk_pool_desc desc = {.name = "bullets", .capacity = 8, .life.reset = reset};
 
 kolk_status begin(struct world *world) {
     if (world->begun) return bullets_rebind(&world->bullets, &desc);

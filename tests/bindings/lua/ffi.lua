@@ -36,7 +36,7 @@ ok, said = pcall(kolk.pool, "struct bullet", {name = "bad", capcity = 1})
 assert(not ok and said:find("kolk_pool_desc has no member capcity", 1, true), said)
 ok, said = pcall(kolk.pool, "struct bullet", {capacity = 1, generations = "KOLK_GENERATIONS_NONE"})
 assert(not ok and said:find("without handles", 1, true), said)
-ok, said = pcall(kolk.pool, "struct bullet", {capacity = 1, overflow = kolk.pool("struct bullet", {capacity = 1}).struct})
+ok, said = pcall(kolk.pool, "struct bullet", {capacity = 1, full = {overflow = kolk.pool("struct bullet", {capacity = 1}).struct}})
 assert(not ok and said:find("an overflow pool: use kolk.C", 1, true), said)
 
 -- The loop keeps the pool. bindings.sh looks for reports of leaks: an object that is alive
@@ -57,8 +57,8 @@ for run, n in fill():runs() do
 end
 assert(visited == 2 * 45150)
 
-local oldest = kolk.pool("struct bullet", {name = "oldest", capacity = 1, ages = true,
-  on_full = kolk.C.kolk_pool_evict_oldest})
+local oldest = kolk.pool("struct bullet", {name = "oldest", capacity = 1,
+  full = {on_full = kolk.C.kolk_pool_evict_oldest}})
 handle = oldest:handle(oldest:alloc())
 assert(oldest:alloc() and oldest:get(handle) == nil, "a ready-made hook")
 
