@@ -115,7 +115,7 @@ struct kolk_pinned_ {
 #define KOLK_POOL_STATIC(type_, pool_, n)                                                                              \
     static KOLK_POOL_STORAGE(type_##_object, n) pool_##_memory_;                                                       \
     static type_ pool_ = {.pool = {.name = #type_, .object_size = sizeof(type_##_object),                              \
-        .object_align = KOLK_ALIGNOF_(type_##_object), .first = (n), .block = pool_##_memory_.bytes,                   \
+        .object_align = KOLK_ALIGNOF_(type_##_object), .first = (n), .slots = pool_##_memory_.bytes,                   \
         .block_size = sizeof pool_##_memory_}};                                                                        \
     enum { pool_##_states_ = KOLK_POOL_STATES_AT_(sizeof(type_##_object), KOLK_ALIGNOF_(type_##_object), n),           \
         pool_##_high_ = KOLK_POOL_HIGH_AT_(sizeof(type_##_object), KOLK_ALIGNOF_(type_##_object), n) };                \

@@ -107,7 +107,7 @@ static inline void begin_static_pool(kolk_pool *pool) {
                                .object_size = pool->object_size,
                                .object_align = pool->object_align,
                                .capacity = pool->first,
-                               .memory = pool->block,
+                               .memory = pool->slots,
                                .memory_size = pool->block_size};
         (void)kolk_pool_begin_(pool, &desc, 0, 0, sizeof *pool, KOLK_POOL_ABI_, NULL); /* or it is all zero */
     }

@@ -34,7 +34,7 @@ left_out='
   test_a_restore_may_be_jumped_out_of: the debug mode, sites and profilers
 '
 
-at_least=240 # tests that must run on each machine
+at_least=200 # tests that must run on each machine
 
 # A slot has as many lives as the program says: 2^32 - 1, or as in its line `with:`.
 options=(-std=gnu11 -Os -ffunction-sections -fdata-sections -DKOLK_PAGES_=1 -Iinclude -Isrc -Itests/cmocka)

@@ -17,7 +17,7 @@ static void is_asleep(const packets *pool) {
     assert_int_equal(packets_count(pool), 0);
     assert_int_equal(packets_available(pool), 0);
     assert_null(packets_get(pool, (packets_handle){{UINT64_C(1) << 32}}));
-    assert_false(packets_is_live(pool, pool->pool.block));
+    assert_false(packets_is_live(pool, pool->pool.slots));
     KOLK_EACH(packets, each, pool) fail_msg("slot %u is visited", packets_index(pool, each));
     assert_true(kolk_pool_is_valid(&pool->pool));
 }

@@ -348,6 +348,10 @@ static void use_a_full_pool(kolk_reuse reuse) {
     voices_recost(&pool, NULL);
     int walked = 0;
     for (voice *each = voices_oldest(&pool); each; each = voices_newer(&pool, each)) walked++;
+    KOLK_EACH_OLDEST(voices, each, &pool) walked--;
+    REQUIRE(walked == 0);
+    kolk_age_cursor by_age = kolk_pool_each_oldest(&pool.pool);
+    while (kolk_age_cursor_next(&by_age)) walked++;
     REQUIRE(walked == 7 && voices_is_valid(&pool)); /* and one more is protected */
     voices_protect(&pool, voices_at(&pool, 0), false);
     for (voice *each; (each = voices_oldest(&pool));) voices_free(&pool, each);
