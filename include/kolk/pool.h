@@ -408,7 +408,8 @@ KOLK_USES_(1) void kolk_pool_protect(kolk_pool *pool, const void *object, bool o
  *
  * Changes nothing and returns KOLK_STRUCT_CHANGED if the objects have a different size or alignment, as after a change
  * of their struct (see kolk_pool_restore_converted); KOLK_LAYOUT_CHANGED for another such member; KOLK_IN_HOOK if a
- * hook is running; KOLK_MOVED if the pool is not at home (reported as well); or what init returns for such hooks. */
+ * hook is running; KOLK_MOVED if the pool is not at home (reported as well); KOLK_AGES_MISSING for
+ * evict_oldest in a pool without ages; or what init returns for such hooks. */
 KOLK_FOLDED_INLINE_ kolk_status kolk_pool_rebind(kolk_pool *pool, const kolk_pool_desc *desc);
 
 /* ---- Many at once ------------------------------------------------------------------------------------------------ */

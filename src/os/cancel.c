@@ -1,6 +1,8 @@
 /* cancel.c: see cancel.h. Windows and Android have no cancellation. */
 #include "system.h"
+
 #include "kolk/base.h"
+
 #include "cancel.h"
 
 #if KOLK_HOSTED

@@ -1,6 +1,8 @@
 /* clock.c: see clock.h. Scheduled tests have their own clock, in tests/help/schedule.h. */
 #include "system.h"
+
 #include "kolk/base.h"
+
 #include "clock.h"
 
 #if KOLK_HOSTED

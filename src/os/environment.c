@@ -1,6 +1,8 @@
 /* environment.c: see environment.h. */
 #include "system.h"
+
 #include "kolk/base.h"
+
 #include "environment.h"
 
 #if KOLK_HOSTED

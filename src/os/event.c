@@ -1,6 +1,8 @@
 /* event.c: see event.h. Events use Linux's eventfd; on other systems there are none. */
 #include "system.h"
+
 #include "kolk/base.h"
+
 #include "event.h"
 
 #if KOLK_HOSTED

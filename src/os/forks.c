@@ -1,6 +1,8 @@
 /* forks.c: see forks.h. */
 #include "system.h"
+
 #include "kolk/base.h"
+
 #include "forks.h"
 
 #if KOLK_HOSTED

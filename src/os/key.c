@@ -1,6 +1,8 @@
 /* key.c: see key.h. */
 #include "system.h"
+
 #include "kolk/base.h"
+
 #include "key.h"
 
 #if KOLK_HOSTED

@@ -14,7 +14,9 @@
  * forks.c and thread.c have fork handlers of their own. The handlers are independent, so their order does not
  * matter. */
 #include "system.h"
+
 #include "kolk/base.h"
+
 #include "lock.h"
 
 #if KOLK_HOSTED

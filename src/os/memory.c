@@ -1,6 +1,7 @@
 /* memory.c: see memory.h. Linux and other POSIX systems use mmap, and so does the web, which knows only whole mappings.
  * Windows uses VirtualAlloc. */
 #include "system.h"
+
 #include "memory.h"
 #include "../base/assert.h"
 #include "../base/atomics.h"

@@ -2,7 +2,9 @@
  * process's. Where that is not allowed, and on other POSIX systems, the bytes go through a pipe: write reports EFAULT
  * where a direct read would raise a signal. */
 #include "system.h"
+
 #include "kolk/base.h"
+
 #include "peek.h"
 
 #if KOLK_HOSTED

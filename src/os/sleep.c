@@ -10,7 +10,9 @@
  *
  * Scheduled tests replace kolk_wait_ and kolk_wake_ (tests/help/schedule.h). */
 #include "system.h"
+
 #include "kolk/base.h"
+
 #include "sleep.h"
 
 #if KOLK_HOSTED

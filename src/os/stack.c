@@ -2,7 +2,9 @@
  * first call of backtrace, glibc loads the unwinder, which is a separate library. Other C libraries have no backtrace,
  * or have it in a separate library. */
 #include "system.h"
+
 #include "kolk/base.h"
+
 #include "stack.h"
 
 #include "../base/assert.h"

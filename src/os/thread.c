@@ -1,6 +1,8 @@
 /* thread.c: see thread.h. */
 #include "system.h"
+
 #include "kolk/base.h"
+
 #include "thread.h"
 
 #if KOLK_HOSTED

@@ -1,6 +1,8 @@
 /* worker.c: see worker.h. */
 #include "system.h"
+
 #include "kolk/base.h"
+
 #include "worker.h"
 
 #if KOLK_HOSTED

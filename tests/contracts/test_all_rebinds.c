@@ -94,7 +94,7 @@ static const member pool_members[] = {
     ROW(kolk_pool_desc, memory, KEPT, void *, other_memory),
     ROW(kolk_pool_desc, memory_size, KEPT, size_t, 8),
     ROW(kolk_pool_desc, budget, KEPT, kolk_budget *, &other_budget),
-    ROW(kolk_pool_desc, full.on_full, REPLACED, any_hook *, (any_hook *)kolk_pool_evict_oldest),
+    ROW(kolk_pool_desc, full.on_full, REPLACED, any_hook *, (any_hook *)kolk_pool_trap_full),
     ROW(kolk_pool_desc, full.cost, REPLACED, any_hook *, another),
     ROW(kolk_pool_desc, full.on_evict, REPLACED, any_hook *, another),
     ROW(kolk_pool_desc, full.overflow, KEPT, kolk_pool *, &other_spill),

@@ -333,7 +333,7 @@ static void test_overhead_per_slot(void **state) {
         {KOLK_REUSE_LIFO, KOLK_GENERATIONS_NONE, 5.2},
         {KOLK_REUSE_FIFO, KOLK_GENERATIONS_NONE, 5.2},
         {KOLK_REUSE_LOWEST, KOLK_GENERATIONS_NONE, 1.2},
-        {KOLK_REUSE_LOWEST, KOLK_GENERATIONS_NONE, 9.2}, /* with ages */
+        {KOLK_REUSE_LOWEST, KOLK_GENERATIONS_NONE, 17.2}, /* with ages */
     };
     for (size_t i = 0; i < LENGTH_OF(promises); i++) {
         kolk_pool pool;

@@ -210,6 +210,7 @@ static void test_what_is_refused(void **state) {
     refuse(&pool, &(kolk_pool_desc){.max_capacity = 9}, KOLK_LAYOUT_CHANGED);
     refuse(&pool, &(kolk_pool_desc){.full.headroom = 9}, KOLK_BAD_HEADROOM);
     refuse(&pool, &(kolk_pool_desc){.full.on_full = kolk_pool_evict_cheapest}, KOLK_COST_MISSING);
+    refuse(&pool, &(kolk_pool_desc){.full.on_full = kolk_pool_evict_oldest}, KOLK_AGES_MISSING);
     assert_int_equal(kolk_pool_rebind(&pool, &(kolk_pool_desc){.capacity = 4}), KOLK_OK);
     assert_int_equal(kolk_pool_rebind(&pool, &(kolk_pool_desc){.capacity = 2}), KOLK_OK);
     assert_int_equal(pool.capacity, 4);

@@ -49,7 +49,6 @@ static struct {
 #define READ(what)  __atomic_load_n(&bank.what, __ATOMIC_RELAXED)
 
 static inline int ignore_event(PGEventId event, void *info, void *context) {
-    (void)event, (void)info, (void)context;
     return 1;
 }
 

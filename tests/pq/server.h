@@ -142,7 +142,6 @@ static inline void end_server(int signal) {
 
 /* The group's setup. */
 static inline int make_server(void **state) {
-    (void)state;
     char command[128];
     const char *temporary = getenv("TMPDIR");
     snprintf(server.folder, sizeof server.folder, "%.40s/kolk-pq.XXXXXX", temporary ? temporary : "/tmp");
@@ -163,7 +162,6 @@ static inline int make_server(void **state) {
 
 /* The group's teardown. */
 static inline int remove_server(void **state) {
-    (void)state;
     char command[128];
     end_server(SIGQUIT);
     REQUIRE(waitpid(-1, NULL, 0) == -1 && errno == ECHILD); /* no child is left */

@@ -11,7 +11,6 @@
 
 /* promise: "The time limit ... time is KOLK_BAD_TIME", "with parameters ... query succeeded" */
 static void test_queries(void **state) {
-    (void)state;
     skip_without_server();
     kolk_pq db;
     kolk_borrowed borrow;
@@ -129,7 +128,6 @@ static void assert_final(const char *conninfo, int32_t code, const char *words) 
 
 /* promise: "kolk_error.code is a kolk_pq_cause ... connection is left", "anything else ... connection was lost" */
 static void test_refusals(void **state) {
-    (void)state;
     skip_without_server();
     char text[300];
     int fds = count_own("/proc/self/fd");
@@ -180,7 +178,6 @@ static void test_refusals(void **state) {
 
 /* promise: "hold even if servers ... connects immediately" */
 static void test_black_holes(void **state) {
-    (void)state;
     skip_without_server();
     char text[300];
     kolk_pq db;
@@ -235,7 +232,6 @@ int __wrap_poll(struct pollfd *all, nfds_t n, int timeout) {
 
 /* promise: "a borrow checks ... transaction, or for discard_all", "At give_back ... borrow has no connection" */
 static void test_give_back(void **state) {
-    (void)state;
     skip_without_server();
     kolk_pq db;
     kolk_borrowed borrow;
@@ -302,7 +298,6 @@ static int64_t run_prepared(const kolk_borrowed *borrow, const char *name, const
 
 /* promise: "which is prepared ... like kolk_pq_exec", "Only prepares ... Returns false if preparing failed" */
 static void test_prepared(void **state) {
-    (void)state;
     skip_without_server();
     kolk_pq db;
     kolk_borrowed borrow;
@@ -372,7 +367,6 @@ static void test_prepared(void **state) {
 
 /* promise: "When a query ... after the call", "When the deadline ... nothing is sent" */
 static void test_cancel(void **state) {
-    (void)state;
     skip_without_server();
     kolk_pq db;
     kolk_borrowed borrow;
@@ -458,7 +452,6 @@ static int pid_of_a_borrow(kolk_pq *db, int64_t ms) {
 /* promise: "A connection that was idle ... keepalive only checks the socket", "Each connection ... parts of
  * conninfo" */
 static void test_validation(void **state) {
-    (void)state;
     skip_without_server();
     kolk_pq db;
     kolk_borrowed borrow;
@@ -524,7 +517,6 @@ static void test_validation(void **state) {
 /* ---- Keys -------------------------------------------------------------------------------------------------------- */
 
 static void test_keys(void **state) {
-    (void)state;
     skip_without_server();
     kolk_pq db;
     kolk_borrowed borrow;
@@ -547,7 +539,6 @@ static void test_keys(void **state) {
 /* ---- In trouble: the other ways are test_pq_faults.c ------------------------------------------------------------- */
 
 static void test_terminated_connections(void **state) {
-    (void)state;
     skip_without_server();
     int fds = count_own("/proc/self/fd");
     open_bank(conninfo_of(0, "alice"), 5000, 0);
@@ -562,7 +553,6 @@ static void test_terminated_connections(void **state) {
 /* ---- The server shuts down (must run last) ----------------------------------------------------------------------- */
 
 static void test_shutting_down(void **state) {
-    (void)state;
     skip_without_server();
     PGconn *admin = connect_admin(); /* the server's shutdown waits for this connection */
     kill(server.pid, SIGTERM);

@@ -101,7 +101,6 @@ static void connect_to_hosts(const char *hosts, int64_t ms, int64_t least) {
 
 /* promise: "connect_timeout (in seconds) ... with target_session_attrs" */
 static void test_silent_addresses(void **state) {
-    (void)state;
     skip_without_server();
     char text[300];
     int fds = count_own("/proc/self/fd"), p = server.port, closed = free_port();
@@ -182,7 +181,6 @@ static void test_silent_addresses(void **state) {
 /* ---- Deadlines --------------------------------------------------------------------------------------------------- */
 
 static void test_expired_deadline(void **state) {
-    (void)state;
     char text[100];
     kolk_pq db;
     kolk_error error = {0};
@@ -212,7 +210,6 @@ static int option_of_socket(PGconn *conn, int option) {
 
 /* promise: "30000, unless conninfo or the key sets them" */
 static void test_keepalives(void **state) {
-    (void)state;
     skip_without_server();
     static const struct {
         const char *more, *key;
@@ -258,7 +255,6 @@ static void assert_text(const kolk_borrowed *borrow, const char *sql, const char
 
 /* promise: "The name that the server ... pool's name", "The server ... 1, is KOLK_BAD_TIME" */
 static void test_session(void **state) {
-    (void)state;
     skip_without_server();
     kolk_pq db;
     kolk_borrowed borrow;
@@ -338,7 +334,6 @@ static bool open_vault(void *context, const char *key, char *out, size_t size) {
 
 /* promise: "It writes the password ... one in conninfo" */
 static void test_password(void **state) {
-    (void)state;
     skip_without_server();
     kolk_pq db;
     kolk_error error;
@@ -367,7 +362,6 @@ static void test_password(void **state) {
 static int password_calls; /* atomic */
 
 static bool find_password(void *context, const char *key, char *out, size_t size) {
-    (void)context, (void)key;
     bool is_first = __atomic_fetch_add(&password_calls, 1, __ATOMIC_RELAXED) == 0;
     snprintf(out, size, "%s", is_first ? "wrong" : "secret");
     return true;
@@ -375,7 +369,6 @@ static bool find_password(void *context, const char *key, char *out, size_t size
 
 /* A refused password is not final if the next call may return another one. */
 static void test_next_password(void **state) {
-    (void)state;
     skip_without_server();
     kolk_pq db;
     kolk_borrowed borrow;

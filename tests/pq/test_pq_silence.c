@@ -35,7 +35,6 @@ static void make_silent_db(kolk_pq *db, kolk_resource_pool_desc pool, int *liste
 /* ---- Connecting -------------------------------------------------------------------------------------------------- */
 
 static void test_deinit(void **state) {
-    (void)state;
     kolk_pq db;
     int listener, guests[2], fds = count_own("/proc/self/fd");
     make_silent_db(&db, (kolk_resource_pool_desc){.max = 2, .min_idle = 2}, &listener);
@@ -48,7 +47,6 @@ static void test_deinit(void **state) {
 }
 
 static void test_evict(void **state) {
-    (void)state;
     kolk_pq db;
     int listener;
     make_silent_db(&db, (kolk_resource_pool_desc){.max = 1, .min_idle = 1}, &listener);
@@ -64,7 +62,6 @@ static void test_evict(void **state) {
 
 /* A borrow ends at its deadline, but the pool goes on connecting, for the next borrow. */
 static void test_deadline_while_connecting(void **state) {
-    (void)state;
     kolk_pq db;
     kolk_borrowed borrow;
     kolk_resource_pool_stats stats;
@@ -87,7 +84,6 @@ static void test_deadline_while_connecting(void **state) {
 /* Idle connections lose their network path without notice. The next borrow gets a new connection: right away if the
  * pool may have more connections, otherwise when patience_ms has passed for an old one. */
 static void test_lost_path(void **state) {
-    (void)state;
     skip_without_server();
     enum { IDLE = 4 };
     for (int room = 0; room < 2; room++) {
@@ -113,7 +109,6 @@ static void test_lost_path(void **state) {
 
 /* Discards in the middle of a query, so that the server must be asked to cancel it. */
 static void test_discard(void **state) {
-    (void)state;
     skip_without_server();
     kolk_pq db;
     kolk_borrowed borrow;

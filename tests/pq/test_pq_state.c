@@ -32,12 +32,10 @@ static PGresult *run_query(const kolk_borrowed *borrow, const char *sql, kolk_er
 static int received, processed;
 
 static void receive(void *argument, const PGresult *notice) {
-    (void)argument, (void)notice;
     received++;
 }
 
 static void process(void *argument, const char *notice) {
-    (void)argument, (void)notice;
     processed++;
 }
 
@@ -45,7 +43,6 @@ static void process(void *argument, const char *notice) {
 
 /* promise: "undone at give_back; its event procedures stay" */
 static void test_settings_of_libpq(void **state) {
-    (void)state;
     skip_without_server();
     kolk_pq db;
     kolk_borrowed borrow;
@@ -86,7 +83,6 @@ static void assert_no_notification(PGconn *conn) {
 }
 
 static void test_notifications(void **state) {
-    (void)state;
     skip_without_server();
     PGconn *admin = connect_admin();
     for (int all = 0; all < 2; all++) {
@@ -123,7 +119,6 @@ static void test_notifications(void **state) {
 
 /* promise: "SQL that each ... is final", "Runs DISCARD ... give_back in any case" */
 static void test_setup(void **state) {
-    (void)state;
     skip_without_server();
     for (int discards = 0; discards < 2; discards++) {
         kolk_pq db;
@@ -145,7 +140,6 @@ static void test_setup(void **state) {
 }
 
 static void test_setup_fails(void **state) {
-    (void)state;
     skip_without_server();
     static const struct {
         const char *sql;
@@ -202,7 +196,6 @@ static const char *get_item(const kolk_borrowed *borrow, const char *state, kolk
 
 /* promise: "A statement ... statement again" */
 static void test_statements_after_ddl(void **state) {
-    (void)state;
     skip_without_server();
     kolk_pq db;
     kolk_borrowed borrow;
@@ -293,7 +286,6 @@ static void *run_victim(void *argument) {
 }
 
 static void test_cancelled_thread(void **state) {
-    (void)state;
     skip_without_server();
     kolk_pq db;
     pthread_t thread;
@@ -337,7 +329,6 @@ static void *go_on_later(void *argument) {
 /* The server process is stopped during a rollback, DISCARD ALL, a cancel request, or a destroy. The test calls the
  * pool's callbacks directly, because the pool decides which thread calls them. */
 static void test_patience(void **state) {
-    (void)state;
     skip_without_server();
     enum { ROLL_BACK, DISCARD, CANCEL, DESTROY, ENDS };
     for (int i = 0; i < (does_a_part() ? ENDS : 2 * ENDS); i++) {
@@ -407,7 +398,6 @@ static bool loses_cancel(PGconn *admin, const char *sql, proxy_way way, int64_t 
 /* The connection is replaced, because the request may still be on its way, or because COPY has begun, for which the
  * call does not keep waiting. A query's answer is valid. promise: "When the deadline ... nothing is sent" */
 static void test_lost_cancel(void **state) {
-    (void)state;
     skip_without_server();
     PGconn *admin = connect_admin();
     ask_number(admin, "CREATE TABLE goods (n int)");
@@ -421,7 +411,6 @@ static void test_lost_cancel(void **state) {
 
 /* promise: "Borrows a connection ... cause in error->code" */
 static void test_check(void **state) {
-    (void)state;
     skip_without_server();
     kolk_pq db;
     kolk_borrowed borrow;

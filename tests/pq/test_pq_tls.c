@@ -44,7 +44,6 @@ static bool start_tls_proxy(void) {
 
 /* The test's teardown. */
 static int stop_tls_proxy(void **state) {
-    (void)state;
     if (tls.pid == 0) return 0;
     close(tls.input);
     REQUIRE(waitpid(tls.pid, NULL, 0) == tls.pid);
@@ -55,7 +54,6 @@ static int stop_tls_proxy(void **state) {
  * arrive. Some slightly exceed libpq's buffer, so that a rest stays inside the TLS library. If that rest is not read,
  * nothing arrives until the deadline. promise: "with parameters ... query succeeded" */
 static void test_large_records(void **state) {
-    (void)state;
     skip_without_server();
     if (!start_tls_proxy()) {
         print_message("left out: there is no python3, or no openssl\n");

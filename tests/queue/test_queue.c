@@ -45,7 +45,6 @@ static void fill_and_empty(uint32_t capacity, size_t size) {
 
 /* The item is copied, and no byte before or after it is touched. promise: "bytes: push ... 8 or less" */
 static void test_items_of_every_size(void **state) {
-    (void)state;
     fill_and_empty(1000, 24);
     for (size_t size = 1; size <= 300; size++) {
         kolk_queue queue;
@@ -81,7 +80,6 @@ static void drop(void *item, void *context) {
 /* promise: "item that clear or deinit drops; may be NULL", "Destroys the remaining items", "Drops all items ... room
  * get it" */
 static void test_clear_drops_and_deinit_too(void **state) {
-    (void)state;
     kolk_queue queue;
     dropped all = {.count = 0};
     make_queue(&queue, &(kolk_queue_desc){.item_size = sizeof(int), .capacity = 3, .destroy = drop, .context = &all});
@@ -131,7 +129,6 @@ static void count_rooted(void *item, void *context) {
 
 /* promise: "bytes: push ... 8 or less", "If `in` is true ... bytes are copied" */
 static void test_items_that_a_hook_moves(void **state) {
-    (void)state;
     kolk_queue queue;
     int calls[3] = {0};
     make_queue(&queue, &(kolk_queue_desc){.item_size = sizeof(rooted),

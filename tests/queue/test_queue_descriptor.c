@@ -46,7 +46,6 @@ static const struct row {
 };
 
 static void test_each_broken_rule_has_its_status(void **state) {
-    (void)state;
     for (size_t i = 0; i < LENGTH_OF(rows); i++) {
         kolk_queue queue;
         memset(&queue, 0xff, sizeof queue);
@@ -64,7 +63,6 @@ static void test_each_broken_rule_has_its_status(void **state) {
 /* A program may have been compiled with a larger or smaller struct, or with another ABI: init zeroes the program's
  * queue, and no byte beyond it. promise: "the queue is left all zero" */
 static void test_another_abi(void **state) {
-    (void)state;
     struct {
         kolk_queue queue;
         unsigned char more[64];
@@ -81,7 +79,6 @@ static void test_another_abi(void **state) {
 }
 
 static void test_nothing_is_allocated_after_init(void **state) {
-    (void)state;
     kolk_queue queue;
     make_queue(&queue, &(kolk_queue_desc){.name = "refused", .item_size = 8, .capacity = 1000});
     refuse(1, true);
@@ -96,7 +93,6 @@ static void test_nothing_is_allocated_after_init(void **state) {
 
 /* promise: "A zero-initialised queue is shut down" */
 static void test_the_all_zero_queue_is_shut_down(void **state) {
-    (void)state;
     static const kolk_deadline deadlines[] = {{0}, {1}, {INT64_MAX}};
     static kolk_queue queue;
     int item = 7;
@@ -136,7 +132,6 @@ static void test_the_all_zero_queue_is_shut_down(void **state) {
 
 /* promise: "Once a push ... KOLK_FULL or KOLK_TIMEOUT" */
 static void test_statistics(void **state) {
-    (void)state;
     kolk_queue queue;
     kolk_stats stats;
     int items[9] = {0};
@@ -181,7 +176,6 @@ static void test_statistics(void **state) {
 /* The queue's memory is capacity * (item_size rounded up to a multiple of 8, + 8).
  * promise: "Each item of the capacity ... after init" */
 static void test_bytes(void **state) {
-    (void)state;
     for (size_t size = 1; size < 40; size++) {
         kolk_queue queue;
         kolk_stats stats;

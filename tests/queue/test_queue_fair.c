@@ -145,7 +145,6 @@ static bool lines_up_behind(slow *s, slow *behind) {
 }
 
 static void test_a_millisecond_of_being_overtaken(void **state) {
-    (void)state;
     for (int end = 0; end < 2; end++) {
         kolk_queue queue;
         slow first, second = {.it = {.queue = &queue, .end = (kolk_queue_event)end, .deadline = KOLK_FOREVER}};
@@ -179,7 +178,6 @@ static void test_a_millisecond_of_being_overtaken(void **state) {
 /* A call that does not wait takes an item or a cell even ahead of a waiter. So FULL and EMPTY are always true, and so
  * is a time-out. promise: "waiters are served ... deadline has passed" */
 static void test_who_does_not_wait_passes(void **state) {
-    (void)state;
     for (int end = 0; end < 2; end++) {
         kolk_queue queue;
         slow first;
@@ -198,7 +196,6 @@ static void test_who_does_not_wait_passes(void **state) {
 
 /* A waiter that gives up behind the preferred one wakes no other waiter, and the preferred one stays preferred. */
 static void test_who_gives_up_behind(void **state) {
-    (void)state;
     for (int end = 0; end < 2; end++) {
         kolk_queue queue;
         slow first, second = {.it = {.queue = &queue, .end = (kolk_queue_event)end, .deadline = KOLK_FOREVER}};
@@ -222,7 +219,6 @@ static void test_who_gives_up_behind(void **state) {
 
 /* The queue is closed while two items are left and two callers wait: each gets one, in their order. */
 static void test_closed_with_items_for_all(void **state) {
-    (void)state;
     kolk_queue queue;
     slow first, second;
     size_t n = 2;
@@ -245,7 +241,6 @@ static void test_closed_with_items_for_all(void **state) {
 
 /* A call on an ended queue does not wait for ever, even if the preferred waiter has not woken up yet. */
 static void test_who_comes_after_the_end(void **state) {
-    (void)state;
     for (int shut = 0; shut < 2; shut++) {
         for (int end = 0; end < 2; end++) {
             kolk_queue queue;
@@ -269,7 +264,6 @@ static void test_who_comes_after_the_end(void **state) {
 /* Close calls two waiters, but others take the items: only the first in line counts as overtaken. The second becomes
  * preferred only later, when it is first in line. promise: "If items were left ... after the reopen" */
 static void test_closed_with_items_for_nobody(void **state) {
-    (void)state;
     kolk_queue queue;
     slow first, second, third = {.it = {.queue = &queue, .end = KOLK_QUEUE_READABLE, .deadline = KOLK_FOREVER}};
     begin(&queue, KOLK_QUEUE_READABLE);
@@ -302,7 +296,6 @@ static void test_closed_with_items_for_nobody(void **state) {
 
 /* The descriptor of a closed queue is readable, even if a late call found nothing before other waiters woke up. */
 static void test_the_descriptor_of_an_ended_queue(void **state) {
-    (void)state;
     kolk_queue queue;
     slow sleeper, late;
     begin(&queue, KOLK_QUEUE_READABLE);
@@ -323,7 +316,6 @@ static void test_the_descriptor_of_an_ended_queue(void **state) {
 
 /* promise: "push and pop copy the item ... all of their items" */
 static void test_nobody_is_woken_where_nobody_waits(void **state) {
-    (void)state;
     kolk_queue queue;
     slow sleeper;
     begin(&queue, KOLK_QUEUE_READABLE);
@@ -343,7 +335,6 @@ static void test_nobody_is_woken_where_nobody_waits(void **state) {
 
 /* One of three sleepers is called, and no other one until the first has woken up. */
 static void test_one_is_called_at_a_time(void **state) {
-    (void)state;
     for (int end = 0; end < 2; end++) {
         kolk_queue queue;
         slow sleepers[3];

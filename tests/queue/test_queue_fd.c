@@ -65,7 +65,6 @@ static void watch(watched *w, uint32_t capacity) {
 
 /* No system call is made if the event's state is already right. promise: "The descriptor ... not Linux" */
 static void test_an_event_is_set_and_reset_once(void **state) {
-    (void)state;
     watched w;
     watch(&w, 2);
     calls = 0;
@@ -82,7 +81,6 @@ static void test_an_event_is_set_and_reset_once(void **state) {
 }
 
 static void test_a_late_one_knows_what_was(void **state) {
-    (void)state;
     kolk_queue queue;
     make_ints(&queue, 1);
     assert_int_equal(push_int(&queue, 1), KOLK_OK);
@@ -100,7 +98,6 @@ static void test_a_late_one_knows_what_was(void **state) {
 
 /* promise: "The descriptor ... not Linux" */
 static void test_only_when_asked_for_and_none_to_have(void **state) {
-    (void)state;
     kolk_queue queue;
     opened = 0;
     make_ints(&queue, 1);
@@ -131,7 +128,6 @@ static void *produce(void *argument) {
 
 /* Uses the descriptor as the header describes: epoll without a time limit, then pop until EMPTY. No item is missed. */
 static void test_a_loop_of_epoll(void **state) {
-    (void)state;
     kolk_queue queue;
     pthread_t thread;
     make_ints(&queue, 3);
@@ -159,7 +155,6 @@ static void *consume(void *argument) {
 }
 
 static void test_a_loop_of_poll_that_pushes(void **state) {
-    (void)state;
     kolk_queue queue;
     pthread_t thread;
     make_ints(&queue, 3);
@@ -176,7 +171,6 @@ static void test_a_loop_of_poll_that_pushes(void **state) {
 /* Pops with a deadline race with the ending: whatever the outcome, the ended queue is readable once all have
  * returned. promise: "It becomes ... pop KOLK_EMPTY" */
 static void test_the_end_is_not_missed(void **state) {
-    (void)state;
     for (int n = 0; n < 300; n++) {
         watched w;
         caller callers[4];

@@ -91,7 +91,6 @@ static const example examples[] = {
 };
 
 static void test_examples(void **state) {
-    (void)state;
     for (size_t i = 0; i < LENGTH_OF(examples); i++) {
         example it = examples[i];
         history h = {.capacity = 2, .events = it.events};
@@ -180,7 +179,6 @@ static _Thread_local event *clearing;
 static _Thread_local uint32_t dropped;
 
 static void note_dropped(void *item, void *context) {
-    (void)context;
     if (!clearing) return; /* between two windows */
     REQUIRE(dropped < MOST_ITEMS_AT_ONCE);
     clearing->items[dropped++] = *(uint32_t *)item;
@@ -274,7 +272,6 @@ static void plan_window(uint64_t *random) {
 /* promise: "Every operation ... never spurious", "queue, at one moment during the call"; README.md "items
  * that threads pass" */
 static void test_short_windows(void **state) {
-    (void)state;
     uint64_t random = seed, overlaps = 0, refusals = 0;
     uint32_t capacity = 0;
     start_players();

@@ -105,9 +105,7 @@ static void watch(model *m, int event) {
     assert_int_equal(kolk_queue_fd(&m->queue, (kolk_queue_event)event), -1);
 }
 
-static void compare_shown(const model *m) {
-    (void)m;
-}
+static void compare_shown(const model *m) {}
 #else
 static void watch(model *m, int event) {
     if (!m->watched[event]) {
@@ -180,7 +178,6 @@ static void run_one(uint32_t capacity, uint64_t random, uint64_t steps) {
 }
 
 static void test_against_the_model(void **state) {
-    (void)state;
     enum { QUEUES = 8 };
     for (uint64_t n = 0; n < MOST * QUEUES; n++)
         run_one((uint32_t)(n % MOST) + 1, seed + n * UINT64_C(0x632be59bd9b4e019), operations / (MOST * QUEUES));

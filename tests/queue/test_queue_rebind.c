@@ -2,7 +2,6 @@
 #include "queue_test.h"
 
 static void count(void *item, void *context) {
-    (void)item;
     ++*(unsigned *)context;
 }
 
@@ -11,7 +10,6 @@ KOLK_QUEUE_TYPE(long_numbers, int64_t)
 
 /* promise: "replaces destroy ... KOLK_IN_HOOK or KOLK_MOVED" */
 static void test_a_new_destroy(void **state) {
-    (void)state;
     unsigned before = 0, after = 0;
     numbers queue;
     kolk_queue_desc desc = {.name = "first", .capacity = 3, .destroy = count, .context = &before};
@@ -28,19 +26,16 @@ static void test_a_new_destroy(void **state) {
 }
 
 static void move_before(void *to, void *from, bool in, void *context) {
-    (void)in;
     memcpy(to, from, sizeof(int));
     ++*(unsigned *)context;
 }
 
 static void move_after(void *to, void *from, bool in, void *context) {
-    (void)in;
     *(int *)to = *(int *)from + 100;
     ++*(unsigned *)context;
 }
 
 static void test_a_new_move(void **state) {
-    (void)state;
     unsigned before = 0, after = 0;
     numbers queue;
     kolk_queue_desc desc = {.capacity = 3, .move = move_before, .context = &before};
@@ -57,7 +52,6 @@ static void test_a_new_move(void **state) {
 
 /* tests/contracts/test_all_rebinds.c has more of them. promise: "replaces destroy ... KOLK_IN_HOOK or KOLK_MOVED" */
 static void test_what_is_refused(void **state) {
-    (void)state;
     numbers queue;
     assert_int_equal(numbers_init(&queue, &(kolk_queue_desc){.name = "own", .capacity = 3}), KOLK_OK);
     numbers before = queue;

@@ -211,7 +211,6 @@ static const uint32_t capacities[] = {1, 2, 3, 64};
 
 /* promise: "same time, except init and deinit", "pop_n act like several pushes or pops in a row" */
 static void test_each_shape(void **state) {
-    (void)state;
     static const shape shapes[] = {{.producers = 1, .consumers = 1},  {.producers = 1, .consumers = 3},
                                    {.producers = 3, .consumers = 1},  {.producers = 2, .consumers = 2},
                                    {.producers = 4, .consumers = 4},  {.producers = 8, .consumers = 8},
@@ -224,7 +223,6 @@ static void test_each_shape(void **state) {
 }
 
 static void test_ended_and_cleared_at_random(void **state) {
-    (void)state;
     static const unsigned sides[] = {1, 2, 4, 8};
     for (size_t i = 0; i < LENGTH_OF(sides) * LENGTH_OF(capacities); i++) {
         unsigned side = sides[i / LENGTH_OF(capacities)];
@@ -233,7 +231,6 @@ static void test_ended_and_cleared_at_random(void **state) {
 }
 
 static void test_births_and_deaths(void **state) {
-    (void)state;
     for (unsigned i = 0; i < 2 * LENGTH_OF(capacities); i++)
         run_one((shape){3, 3, capacities[i / 2], .disturbed = i % 2, .lifetime = 10});
 }

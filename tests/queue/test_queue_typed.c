@@ -21,7 +21,6 @@ KOLK_QUEUE_TYPE(pointers, pointer)
 
 /* promise: typed.h "which work as in queue.h ... not objects" */
 static void test_every_typed_function(void **state) {
-    (void)state;
     jobs queue;
     kolk_stats stats;
     assert_int_equal(jobs_init(&queue, &(kolk_queue_desc){.name = "jobs", .capacity = 3}), KOLK_OK);
@@ -69,7 +68,6 @@ static void test_every_typed_function(void **state) {
 }
 
 static void test_small_items_and_pointers(void **state) {
-    (void)state;
     letters small;
     pointers large;
     job target = {.number = 7};
@@ -91,7 +89,6 @@ static void test_small_items_and_pointers(void **state) {
 
 /* If a descriptor gives a size, it must be the type's. promise: typed.h "which work as in queue.h ... not objects" */
 static void test_the_size_is_the_types(void **state) {
-    (void)state;
     jobs queue;
     const size_t sizes[] = {1, sizeof(job) - 1, sizeof(job) + 1, 2 * sizeof(job), SIZE_MAX};
     for (size_t i = 0; i < LENGTH_OF(sizes); i++) {

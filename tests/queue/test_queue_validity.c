@@ -51,7 +51,6 @@ static void break_each(kolk_queue *queue) {
 }
 
 static void test_tickets_turns_and_gates(void **state) {
-    (void)state;
     for (int n = 0; n < 12 * 6; n++) {
         kolk_queue queue;
         make_sound(&queue, n / 6, n % 6);
@@ -73,7 +72,6 @@ static void test_tickets_turns_and_gates(void **state) {
 /* In a queue of one cell, both ends refer to a second cell, which would lie after the cells. It reads as 0, like a
  * fresh one. promise: "Checks every invariant of src/queue/queue.c" */
 static void test_a_cell_that_is_not_there(void **state) {
-    (void)state;
     kolk_queue queue;
     make_ints(&queue, 1);
     for (int end = 0; end < 2; end++) queue.ends[end].ticket += TICKET;
@@ -84,7 +82,6 @@ static void test_a_cell_that_is_not_there(void **state) {
 
 /* The fields that state whether a descriptor must be signalled. */
 static void test_descriptors(void **state) {
-    (void)state;
     kolk_queue queue;
     make_sound(&queue, 0, 2);
     if (kolk_queue_fd(&queue, KOLK_QUEUE_READABLE) < 0) skip();
@@ -100,7 +97,6 @@ static void test_descriptors(void **state) {
 }
 
 static void test_the_all_zero_queue(void **state) {
-    (void)state;
     kolk_queue queue = {0};
     assert_true(kolk_queue_is_valid(&queue));
     assert_seen(&queue, queue.capacity, 1);

@@ -39,7 +39,6 @@ static void end_crowd(crowd *c, kolk_status expected) {
 /* First come, first served, because there is no other caller that could overtake.
  * promise: "waiters are served ... deadline has passed" */
 static void test_in_the_order_in_which_they_came(void **state) {
-    (void)state;
     crowd c;
     begin_crowd(&c, KOLK_QUEUE_READABLE, KOLK_FOREVER);
     for (int i = 0; i < SLEEPERS; i++) {
@@ -68,7 +67,6 @@ static void check_waits(const kolk_queue *queue, uint32_t waiting, uint64_t wait
 }
 
 static void test_waiters_are_counted(void **state) {
-    (void)state;
     for (int end = 0; end < 2; end++) {
         crowd c;
         int item = 0;
@@ -90,7 +88,6 @@ static void test_waiters_are_counted(void **state) {
 /* ---- Deadlines --------------------------------------------------------------------------------------------------- */
 
 static void test_a_deadline_is_kept(void **state) {
-    (void)state;
     for (int end = 0; end < 2; end++) {
         crowd c;
         kolk_stats stats;
@@ -111,7 +108,6 @@ static void test_a_deadline_is_kept(void **state) {
 /* ---- The end ----------------------------------------------------------------------------------------------------- */
 
 static void test_each_way_to_end_frees_all(void **state) {
-    (void)state;
     for (int n = 0; n < 2 * 2 * 2 * 2; n++) {
         crowd c;
         bool shut = n & 2, reopened = n & 4;
@@ -125,7 +121,6 @@ static void test_each_way_to_end_frees_all(void **state) {
 /* Waiters return even if an item or a cell is there for them right after reopen.
  * promise: "Undoes close ... shutdown it returns KOLK_SHUTDOWN" */
 static void test_reopened_with_something_to_take(void **state) {
-    (void)state;
     for (int shut = 0; shut < 2; shut++) {
         crowd c;
         begin_crowd(&c, KOLK_QUEUE_READABLE, KOLK_FOREVER);
@@ -148,7 +143,6 @@ static void test_reopened_with_something_to_take(void **state) {
 static volatile sig_atomic_t signals_seen;
 
 static void note_signal(int number) {
-    (void)number;
     signals_seen++;
 }
 
@@ -162,7 +156,6 @@ static void interrupt(const caller *it) {
 /* A handler without SA_RESTART interrupts each system call: the sleep goes on, with the same deadline. If each
  * interruption started the time again, the call would never end. */
 static void test_signals_disturb_nobody(void **state) {
-    (void)state;
     skip_on_windows();
     struct sigaction action = {.sa_handler = note_signal}, before;
     assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
@@ -209,7 +202,6 @@ static void use_with_threads(kolk_queue *queue) {
 
 /* After the fork, parent and child each have their own queue. promise: "a child may ... descriptors with its parent" */
 static void test_a_child_goes_on(void **state) {
-    (void)state;
     skip_on_windows();
     kolk_queue queue;
     int status;

@@ -69,9 +69,7 @@ bool __wrap_kolk_memory_commit_(void *start, size_t bytes) {
     return true;
 }
 
-void __wrap_kolk_memory_release_(void *start, size_t bytes) {
-    (void)start, (void)bytes;
-}
+void __wrap_kolk_memory_release_(void *start, size_t bytes) {}
 
 /* Coroutines share _Thread_local variables, so each gets its number from the scheduler. */
 uint32_t __wrap_kolk_thread_(void);
@@ -269,7 +267,6 @@ static inline void run(const char *name, const setting *with, void (*first)(void
 }
 
 static inline int set_up(void **unused) {
-    (void)unused;
     may = 0;
     allows_leaks = false;
     return 0;

@@ -26,7 +26,6 @@ static void (*others_step)(void);
 static void (*inner_steps[DEEDS])(void);
 
 static inline bool others_take_their_step(kolk_deadline deadline) {
-    (void)deadline;
     meanwhile = NULL;
     others_step();
     return true;
@@ -39,7 +38,6 @@ static inline void others_do(void (*step)(void)) {
 }
 
 static inline void take_inner_step(factory *of, deed what) {
-    (void)of;
     void (*step)(void) = inner_steps[what];
     inner_steps[what] = NULL;
     if (step) step();

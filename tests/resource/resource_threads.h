@@ -99,7 +99,6 @@ static inline void destroy_thing(void *context, void *resource) {
 static inline bool validate_thing(void *context, void *resource, kolk_deadline deadline) {
     factory *from = (factory *)context;
     thing *it = (thing *)resource;
-    (void)deadline;
     begin_use(it);
     bool good = !from->validates || from->validates(from, it);
     count_up(good ? &from->valid : &from->invalid);
@@ -122,7 +121,6 @@ static inline bool reset_thing(void *context, void *resource) {
 static uint32_t is_in_create, may_go_on;
 
 static inline bool create_until_told(factory *from, kolk_deadline deadline) {
-    (void)from, (void)deadline;
     kolk_store_(&is_in_create, 1, KOLK_RELEASE_);
     EVENTUALLY(kolk_load_(&may_go_on, KOLK_ACQUIRE_));
     return true;

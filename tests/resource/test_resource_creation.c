@@ -13,7 +13,6 @@ static factory things;   /* zeroed before each test */
 static uint32_t hanging; /* calls that hang, or that hung until they were interrupted */
 
 static int begin_test(void **state) {
-    (void)state;
     memset(&things, 0, sizeof things);
     is_in_create = may_go_on = hanging = 0;
     return 0;
@@ -83,20 +82,17 @@ static void hang(void) {
 }
 
 static bool hangs_in_create(factory *from, kolk_deadline deadline) {
-    (void)from, (void)deadline;
     hang();
     return true;
 }
 
 /* Also for reset. */
 static bool hangs_in_validate(factory *from, thing *it) {
-    (void)from, (void)it;
     hang();
     return true;
 }
 
 static void hangs_in_destroy(factory *from) {
-    (void)from;
     hang();
 }
 
@@ -105,7 +101,6 @@ static void hangs_in_destroy(factory *from) {
 /* If a create takes longer than its borrower waits, its resource is ready for the next borrower.
  * promise: "discard and evict wait for no peer", "Lends a resource ... becomes idle" */
 static void test_a_create_outlives_who_asked_for_it(void **state) {
-    (void)state;
     kolk_borrowed one;
     hold_creates(&things);
     make_things(&things, (kolk_resource_pool_desc){.max = 1});
@@ -124,14 +119,12 @@ static void test_a_create_outlives_who_asked_for_it(void **state) {
 
 static bool notes_deadline(factory *from, kolk_deadline deadline) {
     int64_t left = deadline.ns - kolk_now_ns_();
-    (void)from;
     return left > INT64_C(3600000000000) && left <= INT64_C(7200000000000);
 }
 
 /* The pool's create_timeout_ms, not the borrower, sets the deadline of create.
  * promise: "The deadline is create_timeout_ms from now, or ... before the call", "The time limit ... -1: no limit" */
 static void test_the_deadline_of_a_create(void **state) {
-    (void)state;
     kolk_borrowed one;
     things.creates = notes_deadline;
     make_things(&things, (kolk_resource_pool_desc){.max = 1, .create_timeout_ms = 7200000});
@@ -141,7 +134,6 @@ static void test_the_deadline_of_a_create(void **state) {
 }
 
 static void test_a_borrow_with_now_lets_one_be_made(void **state) {
-    (void)state;
     kolk_borrowed one, none;
     make_things(&things, (kolk_resource_pool_desc){.max = 2});
     assert_int_equal(try_for(&things, NULL, KOLK_NOW, &one), KOLK_FULL);
@@ -160,20 +152,17 @@ static void test_a_borrow_with_now_lets_one_be_made(void **state) {
 static uint32_t refusals; /* how many more creates fail */
 
 static bool refuse_some(factory *from, kolk_deadline deadline) {
-    (void)from, (void)deadline;
     uint32_t left = count_of(&refusals);
     if (left) count_down(&refusals);
     return !left;
 }
 
 static bool refuse_all(factory *from, kolk_deadline deadline) {
-    (void)from, (void)deadline;
     return false;
 }
 
 /* A refused create is repeated as long as a borrower waits. promise: "10 ms at first, doubling up to 5 s" */
 static void test_a_refusal_is_not_the_end(void **state) {
-    (void)state;
     refusals = 5;
     things.creates = refuse_some;
     make_things(&things, (kolk_resource_pool_desc){.max = 1});
@@ -185,7 +174,6 @@ static void test_a_refusal_is_not_the_end(void **state) {
 
 /* When no borrower waits any more, creates are no longer repeated. promise: "10 ms at first, doubling up to 5 s" */
 static void test_the_last_reason_at_the_deadline(void **state) {
-    (void)state;
     kolk_borrowed one;
     things.creates = refuse_all;
     make_things(&things, (kolk_resource_pool_desc){.max = 1});
@@ -203,7 +191,6 @@ static void test_the_last_reason_at_the_deadline(void **state) {
 
 /* While the server refuses creates, returned resources serve the waiters. */
 static void test_a_return_serves_while_creates_are_refused(void **state) {
-    (void)state;
     make_things(&things, (kolk_resource_pool_desc){.max = 2});
     kolk_borrowed one = borrow_thing(&things, NULL, KOLK_FOREVER), two;
     things.creates = refuse_all;
@@ -220,7 +207,6 @@ static void test_a_return_serves_while_creates_are_refused(void **state) {
 /* If a create fails for good and no resource is lent, all waiters are refused.
  * promise: "But if error->final ... gives none", "create failed with error->final ... no_housekeeper: create failed" */
 static void test_a_refusal_for_good(void **state) {
-    (void)state;
     kolk_borrowed one, two;
     things.creates = refuse_all;
     things.final = true;
@@ -248,7 +234,6 @@ static void test_a_refusal_for_good(void **state) {
 }
 
 static bool has_no_key(const char *key, const void *resource, bool in_use, void *context) {
-    (void)resource, (void)in_use, (void)context;
     return !*key;
 }
 
@@ -260,7 +245,6 @@ static void *borrow_slowly(void *one) {
 /* If fewer than min_idle resources are idle, makers create more, even if another create was running when that
  * happened. */
 static void test_a_refill_after_another_create(void **state) {
-    (void)state;
     pthread_t thread;
     kolk_borrowed one;
     make_things(&things, (kolk_resource_pool_desc){.max = 3, .min_idle = 1, .max_creating = 1});
@@ -280,7 +264,6 @@ static void test_a_refill_after_another_create(void **state) {
 /* ---- Who is not delayed ------------------------------------------------------------------------------------------ */
 
 static void test_another_pool(void **state) {
-    (void)state;
     factory others = {0};
     things.creates = hangs_in_create;
     make_things(&things, (kolk_resource_pool_desc){.max = 4, .min_idle = 4});
@@ -297,7 +280,6 @@ static void test_another_pool(void **state) {
 }
 
 static bool hangs_for_dead(factory *from, kolk_deadline deadline) {
-    (void)deadline;
     if (kolk_load_(&from->most_there, KOLK_RELAXED_) <= 2) hang();
     return true;
 }
@@ -331,13 +313,11 @@ static void lend_beside_hanging_key(void) {
 
 /* promise: "own key; after 100 ms other calls may run", "The most creates ... 0: 2" */
 static void test_another_key(void **state) {
-    (void)state;
     lend_beside_hanging_key();
 }
 
 /* The lookout is asleep before the job begins; it must still notice when the job is late. */
 static void test_another_key_and_a_slow_maker(void **state) {
-    (void)state;
     kolk_store_(&slow_makers, 1, KOLK_RELAXED_);
     lend_beside_hanging_key();
     kolk_store_(&slow_makers, 0, KOLK_RELAXED_);
@@ -345,7 +325,6 @@ static void test_another_key_and_a_slow_maker(void **state) {
 
 /* Makers destroy resources, so give_back, discard, evict and borrow do not wait for that. */
 static void test_nobody_waits_for_destroy(void **state) {
-    (void)state;
     kolk_borrowed all[4];
     things.destroys = hangs_in_destroy;
     make_things(&things, (kolk_resource_pool_desc){.max = 8});
@@ -369,7 +348,6 @@ static void test_nobody_waits_for_destroy(void **state) {
 
 /* A borrow that finds an expired resource does not wait for its destroy. */
 static void test_a_borrow_that_meets_an_expired_one(void **state) {
-    (void)state;
     things.destroys = hangs_in_destroy;
     make_things(&things, (kolk_resource_pool_desc){.max = 2, .max_lifetime_ms = 3600000});
     make_one_idle(NULL);
@@ -390,7 +368,6 @@ static void test_a_borrow_that_meets_an_expired_one(void **state) {
 /* If an idle resource does not answer, the borrower gets a new one.
  * promise: "borrower need not wait for it: after 100 ms" */
 static void test_a_silent_one_is_passed_over(void **state) {
-    (void)state;
     make_things(&things, (kolk_resource_pool_desc){.max = 2, .validate_after_ms = -1});
     make_one_idle(NULL);
     things.validates = hangs_in_validate;
@@ -407,7 +384,6 @@ static void test_a_silent_one_is_passed_over(void **state) {
 
 /* While one resource is being validated, the borrower gets one that is returned. */
 static void test_a_return_while_one_is_asked(void **state) {
-    (void)state;
     kolk_borrowed one, two;
     make_things(&things, (kolk_resource_pool_desc){.max = 2});
     one = borrow_thing(&things, NULL, KOLK_FOREVER);
@@ -433,7 +409,6 @@ static void test_a_return_while_one_is_asked(void **state) {
 static uint32_t looks;
 
 static bool look_or_hang(factory *from, thing *it) {
-    (void)from, (void)it;
     count_up(&looks);
     return true;
 }
@@ -441,7 +416,6 @@ static bool look_or_hang(factory *from, thing *it) {
 /* With `look`, a validation needs no other thread: the borrower does it itself.
  * promise: "With the deadline ... resource is good", "validate with KOLK_NOW before every borrow" */
 static void test_a_look_before_each_borrow(void **state) {
-    (void)state;
     looks = 0;
     things.validates = look_or_hang;
     make_things(&things, (kolk_resource_pool_desc){.max = 1, .look = true, .validate_after_ms = 3600000});
@@ -464,7 +438,6 @@ static void wait_for_interrupt(void) {
 }
 
 static bool give_up_if_told(factory *from, kolk_deadline deadline) {
-    (void)from, (void)deadline;
     REQUIRE(!kolk_resource_is_interrupted());
     wait_for_interrupt();
     REQUIRE(kolk_resource_is_interrupted());
@@ -473,7 +446,6 @@ static bool give_up_if_told(factory *from, kolk_deadline deadline) {
 
 /* deinit interrupts a create that waits for a server. promise: "readable, for functions that don't poll" */
 static void test_deinit_interrupts_a_create(void **state) {
-    (void)state;
     assert_int_equal(kolk_resource_interrupt_fd(), -1); /* this thread is no maker */
     assert_false(kolk_resource_is_interrupted());
     things.creates = give_up_if_told;
@@ -489,7 +461,6 @@ static bool give_up_once(factory *from, kolk_deadline deadline) {
 /* When all resources are evicted because the server was lost, running creates are interrupted, and waiters get new
  * resources. promise: "It becomes readable when the result ... or if the system has no descriptor left" */
 static void test_evict_interrupts_a_create(void **state) {
-    (void)state;
     pthread_t thread;
     kolk_borrowed one;
     things.creates = give_up_once;
@@ -504,14 +475,12 @@ static void test_evict_interrupts_a_create(void **state) {
 }
 
 static bool first_one_hangs(factory *from, kolk_deadline deadline) {
-    (void)deadline;
     if (count_of(&from->most_there) == 1) hang();
     return true;
 }
 
 /* A create that ignores the interruption delays no borrower. */
 static void test_evict_and_a_create_that_goes_on(void **state) {
-    (void)state;
     pthread_t thread;
     kolk_borrowed one;
     things.creates = first_one_hangs;
@@ -528,14 +497,12 @@ static void test_evict_and_a_create_that_goes_on(void **state) {
 }
 
 static bool validates_until_told(factory *from, thing *it) {
-    (void)from, (void)it;
     wait_for_interrupt();
     return false;
 }
 
 /* A validate that is late is also interrupted. */
 static void test_deinit_interrupts_a_validate(void **state) {
-    (void)state;
     kolk_borrowed none;
     things.validates = validates_until_told;
     make_things(&things, (kolk_resource_pool_desc){.max = 1, .validate_after_ms = -1});
@@ -546,13 +513,11 @@ static void test_deinit_interrupts_a_validate(void **state) {
 }
 
 static void destroys_until_told(factory *from) {
-    (void)from;
     wait_for_interrupt();
 }
 
 /* Neither the makers nor deinit, which helps them to destroy, waits for a peer. */
 static void test_deinit_interrupts_destroys(void **state) {
-    (void)state;
     kolk_borrowed all[8];
     things.destroys = destroys_until_told;
     make_things(&things, (kolk_resource_pool_desc){.max = 8});
@@ -565,7 +530,6 @@ static void test_deinit_interrupts_destroys(void **state) {
 /* All borrowers of one generation notice the same failover, but only the first one's call evicts that generation.
  * promise: "It evicts, and returns true, only" */
 static void test_evict_once_for_all(void **state) {
-    (void)state;
     kolk_borrowed all[2];
     char too_long[1000];
     memset(too_long, 'k', sizeof too_long);
@@ -595,7 +559,6 @@ static void test_evict_once_for_all(void **state) {
 
 /* If the only maker hangs and no thread can be made, borrowers create for themselves. */
 static void test_no_more_threads(void **state) {
-    (void)state;
     pthread_t thread;
     kolk_borrowed one, two;
     things.creates = first_one_hangs;
@@ -616,7 +579,6 @@ static void test_no_more_threads(void **state) {
 
 /* Makers without work end, except one. promise: "Makers are threads ... last pool" */
 static void test_makers_end(void **state) {
-    (void)state;
     things.creates = hangs_in_create;
     make_things(&things, (kolk_resource_pool_desc){.max = 8, .min_idle = 8, .max_creating = 8});
     EVENTUALLY(count_of(&hanging) == 8);
@@ -629,7 +591,6 @@ static void test_makers_end(void **state) {
 
 static void *borrow_to_be_cancelled(void *argument) {
     kolk_borrowed one = borrow_thing(&things, NULL, KOLK_FOREVER);
-    (void)argument;
     give(&one); /* its reset would be a cancellation point */
     pthread_testcancel();
     return NULL;
@@ -637,7 +598,6 @@ static void *borrow_to_be_cancelled(void *argument) {
 
 /* If a thread is cancelled in a function of the pool, the function still completes, and no work is lost. */
 static void test_cancelled_threads(void **state) {
-    (void)state;
     for (int creates = 0; creates < 2; creates++) {
         pthread_t thread;
         void *result;
@@ -671,7 +631,6 @@ typedef struct told {
 static told heard; /* written by one thread at a time */
 
 static void hear(void *context, const kolk_resource_event *event) {
-    (void)context;
     heard.status = event->status;
     snprintf(heard.words, sizeof heard.words, "%s/%s/%s: %s", event->pool, event->key, event->who, event->error->text);
     if (event->kind != KOLK_RESOURCE_CREATE_FAILED) REQUIRE(event->ns > 0);
@@ -681,7 +640,6 @@ static void hear(void *context, const kolk_resource_event *event) {
 
 /* promise: "a borrow succeeded ... failed, with `error`", "Receives events, without any lock held" */
 static void test_a_log(void **state) {
-    (void)state;
     kolk_borrowed one, none;
     kolk_borrow_desc desc = {.key = "k", .who = "reader 3", .deadline = kolk_deadline_after(60000)};
     memset(&heard, 0, sizeof heard);
@@ -737,7 +695,6 @@ static void *borrow_in_turn(void *argument) {
 /* A returned resource goes to the key that has waited longest, not always to the resource's own key.
  * promise: "key that comes back is destroyed to make room" */
 static void test_keys_take_turns(void **state) {
-    (void)state;
     borrower line[] = {{.key = "b"}, {.key = "a"}, {.key = "b"}, {.key = "a"}};
     turns = 0;
     make_things(&things, (kolk_resource_pool_desc){.max = 1});

@@ -98,7 +98,6 @@ static void give(kolk_borrowed *one) {
 
 /* promise: "until a borrow returns KOLK_FULL again" */
 static void test_it_stays_readable_until_there_is_none(void **state) {
-    (void)state;
     watch((kolk_resource_pool_desc){.max = 2});
     assert_false(is_readable()); /* no borrow was refused yet */
     kolk_borrowed one = awaited(NULL);
@@ -129,7 +128,6 @@ static void test_it_stays_readable_until_there_is_none(void **state) {
 
 /* promise: "With no_housekeeper, from the first ... not Linux" */
 static void test_borrows_now_create_before_the_first_call_only(void **state) {
-    (void)state;
     memset(&things, 0, sizeof things);
     make_things(&things, (kolk_resource_pool_desc){.no_housekeeper = true});
     kolk_borrowed one = tried(NULL);
@@ -144,7 +142,6 @@ static void test_borrows_now_create_before_the_first_call_only(void **state) {
 }
 
 static void test_keys(void **state) {
-    (void)state;
     watch((kolk_resource_pool_desc){.max = 1});
     kolk_borrowed one = awaited("a");
     assert_full("b");
@@ -173,7 +170,6 @@ static void test_keys(void **state) {
 /* One descriptor serves several event loops: a resource promised to one of them stays reserved if another loop looks
  * first. promise: "Several loops ... time to time" */
 static void test_two_loops(void **state) {
-    (void)state;
     watch((kolk_resource_pool_desc){.max = 2});
     kolk_borrowed a = awaited("a"), b = awaited("b");
     assert_full("a");
@@ -196,7 +192,6 @@ static void test_two_loops(void **state) {
 
 /* A failed create is reported once, to a borrow of its key. promise: "If a loop borrows ... KOLK_NOT_CREATED, once" */
 static void test_a_failure_belongs_to_its_key(void **state) {
-    (void)state;
     kolk_borrowed one;
     watch((kolk_resource_pool_desc){.max = 2});
     things.fails_for = "bad";
@@ -216,7 +211,6 @@ static void test_a_failure_belongs_to_its_key(void **state) {
 
 /* A failed create that no borrow asked for is reported to no borrow. */
 static void test_a_failure_of_what_is_kept(void **state) {
-    (void)state;
     memset(&things, 0, sizeof things);
     things.fails_for = "";
     make_things(&things, (kolk_resource_pool_desc){.max = 2, .min_idle = 1, .no_housekeeper = by_ticks});
@@ -228,7 +222,6 @@ static void test_a_failure_of_what_is_kept(void **state) {
 }
 
 static bool create_together(factory *from, kolk_deadline deadline) {
-    (void)deadline;
     EVENTUALLY(count_of(&from->most_creating) >= (count_of(&from->created) < 3 ? 1 : 2));
     return true;
 }
@@ -236,7 +229,6 @@ static bool create_together(factory *from, kolk_deadline deadline) {
 /* A loop that asks again and again gets several creates at the same time, not one after another.
  * promise: "If a loop borrows ... KOLK_NOT_CREATED, once" */
 static void test_a_loop_that_needs_many(void **state) {
-    (void)state;
     kolk_borrowed all[12];
     by_ticks = false;
     watch((kolk_resource_pool_desc){.max = 12, .max_creating = 3});
@@ -255,7 +247,6 @@ static void test_a_loop_that_needs_many(void **state) {
 /* A resource promised to a loop is not given to another key right away. It is given away later if no loop asks for
  * it. promise: "Several loops ... time to time" */
 static void test_a_promise_is_kept_for_a_while(void **state) {
-    (void)state;
     watch((kolk_resource_pool_desc){.max = 1});
     kolk_borrowed one = awaited("a");
     assert_full("b");
@@ -275,7 +266,6 @@ static void test_a_promise_is_kept_for_a_while(void **state) {
 }
 
 static void test_an_idle_one_of_the_key_is_enough(void **state) {
-    (void)state;
     watch((kolk_resource_pool_desc){.max = 3});
     kolk_borrowed one = awaited("a"), another = awaited("b");
     assert_full("a");
@@ -290,14 +280,12 @@ static void test_an_idle_one_of_the_key_is_enough(void **state) {
 static uint32_t refusals; /* how many more creates fail */
 
 static bool refuse_some(factory *from, kolk_deadline deadline) {
-    (void)from, (void)deadline;
     if (!refusals) return true;
     refusals--;
     return false;
 }
 
 static void test_a_create_that_fails(void **state) {
-    (void)state;
     kolk_borrowed one;
     watch((kolk_resource_pool_desc){.max = 2});
     things.creates = refuse_some;
@@ -318,7 +306,6 @@ static void test_a_create_that_fails(void **state) {
 }
 
 static void test_close_makes_it_readable(void **state) {
-    (void)state;
     kolk_borrowed one, none;
     notes taken;
     for (int late = 0; late < 2; late++) {
@@ -339,7 +326,6 @@ static void test_close_makes_it_readable(void **state) {
 }
 
 static void test_pause(void **state) {
-    (void)state;
     watch((kolk_resource_pool_desc){.max = 1});
     kolk_borrowed one = awaited(NULL);
     kolk_resource_pause(&things.pool);
@@ -363,7 +349,6 @@ static void test_pause(void **state) {
 }
 
 static void test_resize(void **state) {
-    (void)state;
     watch((kolk_resource_pool_desc){.max = 1});
     kolk_borrowed one = awaited(NULL);
     assert_full(NULL);
@@ -392,7 +377,6 @@ static void *borrow_other(void *one) {
 
 /* Another borrower's create uses up max_creating; when it is done, it is the event loop's turn. */
 static void test_another_creates(void **state) {
-    (void)state;
     pthread_t thread;
     kolk_borrowed one, others;
     watch((kolk_resource_pool_desc){.max = 2, .max_creating = 1});
@@ -417,7 +401,6 @@ static void *borrow_and_keep(void *one) {
 
 /* Waiting threads are served before event loops. */
 static void test_a_thread_waits(void **state) {
-    (void)state;
     pthread_t thread;
     kolk_borrowed others;
     watch((kolk_resource_pool_desc){.max = 1});
@@ -437,7 +420,6 @@ static void test_a_thread_waits(void **state) {
 }
 
 static void test_none_to_have(void **state) {
-    (void)state;
     memset(&things, 0, sizeof things);
     make_things(&things, (kolk_resource_pool_desc){.max = 1, .no_housekeeper = by_ticks});
     refuses_event = true;
@@ -460,7 +442,6 @@ enum { THREADS = 4, HELD = 3 };
 static int rounds;
 
 static bool lasts(factory *from, thing *it) {
-    (void)from, (void)it;
     if (it->key[0]) sched_yield();
     return true;
 }
@@ -503,7 +484,6 @@ static void *run_loop(void *key) {
 }
 
 static void test_a_loop_and_threads(void **state) {
-    (void)state;
     pthread_t threads[THREADS];
     rounds = does_a_part() ? 60 : 1000;
     by_ticks = false;
@@ -520,13 +500,11 @@ static void test_a_loop_and_threads(void **state) {
 }
 
 static int with_makers(void **state) {
-    (void)state;
     by_ticks = false;
     return 0;
 }
 
 static int with_ticks(void **state) {
-    (void)state;
     by_ticks = true;
     return 0;
 }

@@ -16,7 +16,6 @@
 static factory things; /* zeroed before each test */
 
 static int begin_test(void **state) {
-    (void)state;
     memset(&things, 0, sizeof things);
     return 0;
 }
@@ -43,7 +42,6 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
 
 /* promise: "Makers are threads ... last pool" */
 static void test_one_from_the_first_pool_to_the_last(void **state) {
-    (void)state;
     factory others = {0}, lonely = {0};
     EVENTUALLY(count_makers() == 0); /* main's first thread may still be listed */
     make_things(&lonely, (kolk_resource_pool_desc){.no_housekeeper = true, .min_idle = 1});
@@ -64,7 +62,6 @@ static void test_one_from_the_first_pool_to_the_last(void **state) {
 
 /* promise: "If the system has no thread left" */
 static void test_the_system_has_no_thread(void **state) {
-    (void)state;
     refuses_thread = true;
     assert_int_equal(init_things(&things, (kolk_resource_pool_desc){.min_idle = 1}), KOLK_NO_THREAD);
     assert_null(things.pool.inside);
@@ -80,7 +77,6 @@ static uint32_t mask_was_full;
 static bool look_at_mask(factory *from, kolk_deadline deadline) {
     sigset_t blocked;
     bool full = pthread_sigmask(SIG_SETMASK, NULL, &blocked) == 0;
-    (void)from, (void)deadline;
     for (int number = 1; number < SIGRTMIN; number++) /* all but the two that cannot be blocked and glibc's own */
         full &= number == SIGKILL || number == SIGSTOP || number >= 32 || sigismember(&blocked, number);
     kolk_store_(&mask_was_full, full, KOLK_RELEASE_);
@@ -89,7 +85,6 @@ static bool look_at_mask(factory *from, kolk_deadline deadline) {
 
 /* promise: "Signals are blocked ... must return" */
 static void test_its_signals_are_blocked(void **state) {
-    (void)state;
     sigset_t after;
     memset(&after, 0, sizeof after); /* the system writes only the first bytes */
     things.creates = look_at_mask;
@@ -104,7 +99,6 @@ static void test_its_signals_are_blocked(void **state) {
 /* ---- What it does ------------------------------------------------------------------------------------------------ */
 
 static void test_it_makes_min_idle_ready(void **state) {
-    (void)state;
     kolk_borrowed all[3];
     make_things(&things, (kolk_resource_pool_desc){.max = 5, .min_idle = 3});
     EVENTUALLY(now().idle == 3);
@@ -123,7 +117,6 @@ static void test_it_makes_min_idle_ready(void **state) {
 
 /* Each resource lives for at least nine tenths of max_lifetime_ms, and they do not all live equally long. */
 static void test_it_ends_what_is_old(void **state) {
-    (void)state;
     enum { ALL = 16 };
     const int64_t hour = 3600000 * MS;
     int64_t least = INT64_MAX, most = 0;
@@ -174,7 +167,6 @@ static void *borrow_and_leak(void *out) {
 }
 
 static void test_it_reports_leaks_once(void **state) {
-    (void)state;
     kolk_borrowed one;
     const char *by = "a resource that was borrowed by reader 3 in thread leaky (";
     memset(&taken, 0, sizeof taken);
@@ -213,7 +205,6 @@ static void *only_borrow(void *out) {
 
 /* The number of an ended thread is always known, but its name only if the pool looks for leaks. */
 static void test_the_name_of_an_ended_thread(void **state) {
-    (void)state;
     skip_if_emulated(); /* an emulator's threads have other numbers and names */
     kolk_borrowed one;
     for (int keeps = 0; keeps < 2; keeps++) {
@@ -239,7 +230,6 @@ static void *only_give_back(void *borrow) {
 
 /* The stored name is the borrower's, although another thread returned the resource. */
 static void test_the_name_of_a_thread_that_gave_back(void **state) {
-    (void)state;
     skip_if_emulated(); /* an emulator's threads have other numbers and names */
     kolk_borrowed one, copy;
     memset(&taken, 0, sizeof taken);
@@ -269,7 +259,6 @@ static void *deinit_things(void *unused) {
 
 /* deinit waits for the maker; the resource that it just made is destroyed; another pool is not affected. */
 static void test_a_pool_ends_while_it_is_in_its_create(void **state) {
-    (void)state;
     for (int with_another = 0; with_another < 2; with_another++) {
         pthread_t thread;
         factory others = {0};
@@ -300,7 +289,6 @@ static void *end_others(void *others) {
 /* The last pool of the list ends while its maker is still in a create for a pool that is ending. The next pool gets new
  * makers, whose work does not end the wait of that deinit. promise: "It returns when none ... only with `sites`" */
 static void test_two_makers_at_work(void **state) {
-    (void)state;
     pthread_t going, last;
     factory others = {0}, next = {0};
     memset(&things, 0, sizeof things);
@@ -339,7 +327,6 @@ static void *begin_and_end_pools(void *rounds) {
 }
 
 static void test_pools_begin_and_end_at_once(void **state) {
-    (void)state;
     pthread_t threads[THREADS];
     uintptr_t rounds = does_a_part() ? 50 : 500;
     for (int i = 0; i < THREADS; i++)
@@ -361,7 +348,6 @@ static void leave_it_running(void) {
 }
 
 static void test_exit_while_it_runs(void **state) {
-    (void)state;
     char text[1000];
     int status = run_apart(leave_it_running, text, sizeof text);
     assert_string_equal(text, "");

@@ -44,7 +44,6 @@ static void close_it(void *context) {
 #define TWO  .max = 2, .max_creating = 2
 
 static void test_create(void **unused) {
-    (void)unused;
     run("made for one", &(setting){.desc = {ONE}, .borrows = 1}, borrow, be_maker, NULL);
     run("made for one of two", &(setting){.desc = {ONE}, .borrows = 2}, borrow, borrow, be_maker);
     run("made for one by two", &(setting){.desc = {TWO}, .borrows = 1}, borrow, be_maker, be_maker);
@@ -53,7 +52,6 @@ static void test_create(void **unused) {
 }
 
 static void test_deadlines(void **unused) {
-    (void)unused;
     may = MAY_TIME_OUT | MAY_BE_FULL;
     run("made a while", &(setting){.desc = {ONE}, .borrows = 1}, borrow_a_while, be_maker, NULL);
     run("made a while, and for ever", &(setting){.desc = {ONE}, .borrows = 2}, borrow_a_while, borrow, be_maker);
@@ -61,7 +59,6 @@ static void test_deadlines(void **unused) {
 }
 
 static void test_come_back(void **unused) {
-    (void)unused;
     run("discarded", &(setting){.desc = {ONE}, .borrows = 2}, borrow_and_discard, borrow, be_maker);
     run("given back", &(setting){.desc = {ONE}, .lent = 1, .borrows = 1}, borrow, give_first, be_maker);
     run("discarded by another", &(setting){.desc = {ONE}, .lent = 1, .borrows = 1}, borrow, discard_first, be_maker);
@@ -69,7 +66,6 @@ static void test_come_back(void **unused) {
 }
 
 static void test_asked(void **unused) {
-    (void)unused;
     run("asked", &(setting){.desc = {ONE, ASKS}, .idle = 1, .borrows = 1}, borrow, be_maker, NULL);
     run("asked for two", &(setting){.desc = {ONE, ASKS}, .idle = 1, .borrows = 2}, borrow, borrow, be_maker);
     run("two asked", &(setting){.desc = {TWO, ASKS}, .idle = 2, .borrows = 2}, borrow, borrow, be_maker);
@@ -81,7 +77,6 @@ static void test_asked(void **unused) {
 }
 
 static void test_steer(void **unused) {
-    (void)unused;
     run("evict", &(setting){.desc = {ONE}, .borrows = 1}, borrow, evict, be_maker);
     run("evict, at hand", &(setting){.desc = {TWO, ASKS}, .idle = 1, .borrows = 1}, borrow, evict, be_maker);
     run("pause", &(setting){.desc = {ONE, ASKS}, .idle = 1, .borrows = 1}, borrow, pause_and_resume, be_maker);
@@ -92,7 +87,6 @@ static void test_steer(void **unused) {
 }
 
 static void test_kept(void **unused) {
-    (void)unused;
     run("kept", &(setting){.desc = {TWO, .min_idle = 1}, .borrows = 2}, borrow, borrow_and_discard, be_maker);
 }
 

@@ -109,7 +109,6 @@ static const record *next_call(deed what, uint32_t number) {
 }
 
 static outcome decide(factory *f, deed what, const thing *it) {
-    (void)f;
     stats_of(&m.pool); /* the pool's lock is free */
     outcome now = {.fails = what != DESTROY && happens(6), .takes = happens(4) ? random_below(&dice, 4) * MS : 0};
     if (what == CREATE) now.takes++; /* so that no two end at the same moment */
@@ -714,7 +713,6 @@ static int tell_the_seed(void **state) {
 }
 
 static void test_against_the_model(void **state) {
-    (void)state;
     clock_ns = 1000 * MS;
     begin_notes(&told);
     for (uint64_t run = 0, done = 0; done < operations; run++) {

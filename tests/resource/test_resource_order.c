@@ -36,7 +36,6 @@ static void join(borrower *one) {
 
 /* The borrower whose create failed gets the reason. The next waiter may then create, and is served. */
 static void test_served_after_a_failed_create(void **state) {
-    (void)state;
     borrower fails = {0}, waits = {0};
     begin((kolk_resource_pool_desc){.max = 1});
     script_failures(&f, CREATE, 1);
@@ -58,7 +57,6 @@ static void test_served_after_a_failed_create(void **state) {
 
 /* A returned resource skips a waiter that cannot use it because it waits for another key and may not create yet. */
 static void test_nobody_is_in_the_way(void **state) {
-    (void)state;
     borrower makes = {.key = "a"}, first = {.key = "b"}, second = {.key = NULL};
     begin((kolk_resource_pool_desc){.max = 3, .max_creating = 1});
     kolk_borrowed one = borrowed(NULL);
@@ -84,7 +82,6 @@ static void test_nobody_is_in_the_way(void **state) {
 
 /* A borrower whose resource proved dead waits for another one, ahead of those that came later. */
 static void test_dead_one_does_not_cost_the_turn(void **state) {
-    (void)state;
     borrower makes = {.key = "a"}, unlucky = {.key = NULL}, later = {.key = NULL};
     begin((kolk_resource_pool_desc){.max = 3, .max_creating = 1, .validate = validate_thing, .validate_after_ms = -1});
     kolk_borrowed one = borrowed(NULL);

@@ -33,7 +33,6 @@ static int in_child(void (*what)(kolk_borrowed *inherited), kolk_borrowed *inher
 /* ---- What a child can do ----------------------------------------------------------------------------------------- */
 
 static bool everything(const char *key, const void *resource, bool in_use, void *context) {
-    (void)key, (void)resource, (void)in_use, (void)context;
     return true;
 }
 
@@ -87,7 +86,6 @@ static void *borrow_twice(void *of) {
 static void live_by_own_pool(kolk_borrowed *unused) {
     static factory own;
     pthread_t thread;
-    (void)unused;
     memset(&own, 0, sizeof own);
     REQUIRE(count_makers() == 0);
     make_things(&own, (kolk_resource_pool_desc){.max = 1, .min_idle = 1, .idle_timeout_ms = 5});
@@ -137,7 +135,6 @@ static void fork_again(kolk_borrowed *inherited) {
 
 /* promise: "a child cannot ... do nothing"; pq.h "a child makes a pool of its own" */
 static void test_a_child_and_its_parents_pool(void **state) {
-    (void)state;
     static void (*const lives[])(kolk_borrowed *) = {live_on, live_first_and_look_back, fork_again};
     for (size_t i = 0; i < (_Fork ? 4 : 2) * LENGTH_OF(lives); i++) {
         memset(&things, 0, sizeof things);
@@ -166,13 +163,11 @@ static void test_a_child_and_its_parents_pool(void **state) {
 static void look_at_none(kolk_borrowed *unused) {
     factory none = {0};
     kolk_borrowed one;
-    (void)unused;
     REQUIRE(kolk_resource_borrow(&none.pool, NULL, &one) == KOLK_CLOSED);
     kolk_resource_deinit(&none.pool);
 }
 
 static void test_a_child_and_no_pool(void **state) {
-    (void)state;
     assert_int_equal(in_child(look_at_none, NULL), 0);
     assert_int_equal(in_child(live_by_own_pool, NULL), 0);
 }
@@ -190,7 +185,6 @@ static void live_briefly(kolk_borrowed *inherited) {
 }
 
 static void test_a_fork_while_a_maker_creates(void **state) {
-    (void)state;
     memset(&things, 0, sizeof things);
     hold_creates(&things);
     make_things(&things, (kolk_resource_pool_desc){.min_idle = 1});
@@ -211,7 +205,6 @@ static void leave(void) {
 
 /* Resources that the parent has lent are not leaks of the child, whose exit would report leaks. */
 static void test_a_child_that_exits(void **state) {
-    (void)state;
     char text[1000];
     memset(&things, 0, sizeof things);
     make_things(&things, (kolk_resource_pool_desc){.debug = "sites"});
@@ -229,7 +222,6 @@ enum { THREADS = 6 };
 static bool ends;
 
 static bool lasts(factory *from, thing *it) {
-    (void)from, (void)it;
     sched_yield();
     return true;
 }
@@ -258,7 +250,6 @@ static void *work(void *number) {
 }
 
 static void test_forks_while_others_are_at_work(void **state) {
-    (void)state;
     pthread_t threads[THREADS];
     int forks = does_a_part() ? 60 : 600;
     kolk_store_(&ends, false, KOLK_RELAXED_);

@@ -67,7 +67,6 @@ static void check_init(bool for_ever, bool no_housekeeper) {
 
 /* promise: "Never malloc", "It creates ... left all zero" */
 static void test_init(void **state) {
-    (void)state;
     check_init(false, true);
     check_init(true, true);
     check_init(true, false);
@@ -81,7 +80,6 @@ static void until_kept(const kolk_resource_pool *kept) {
 }
 
 static void test_no_thread(void **state) {
-    (void)state;
     assert_int_equal(init_it(1, false), KOLK_OK); /* the system keeps the stack of an ended thread */
     end_it();
     long before = address_space();
@@ -115,7 +113,6 @@ static kolk_borrowed borrows[MANY];
 
 /* The memory for max resources is allocated at init. promise: "some 200 bytes per resource, 700 per key" */
 static void test_resources_need_no_memory(void **state) {
-    (void)state;
     static const kolk_deadline deadlines[] = {{0}, {INT64_MAX}};
     for (unsigned n = 0; n < 2; n++) {
         assert_int_equal(init_it(MANY - 20, true), KOLK_OK);
@@ -138,7 +135,6 @@ static void test_resources_need_no_memory(void **state) {
 }
 
 static void test_resize(void **state) {
-    (void)state;
     for (unsigned nth = 1;; nth++) {
         assert_int_equal(init_it(2, true), KOLK_OK);
         refuse(nth, false);
@@ -188,7 +184,6 @@ static void check_keys(unsigned nth, bool for_ever, unsigned *refused_ones) {
 }
 
 static void test_keys(void **state) {
-    (void)state;
     for (int for_ever = 0; for_ever < 2; for_ever++) {
         unsigned refused_before = 0;
         for (unsigned nth = 1;; nth++) {

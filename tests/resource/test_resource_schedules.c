@@ -75,7 +75,6 @@ static void resize_to_two(void *context) {
 }
 
 static bool wants_all(const char *key, const void *resource, bool in_use, void *context) {
-    (void)in_use, (void)context;
     schedule_assert(resource && strlen(key) < THING_KEY);
     ((thing *)(uintptr_t)resource)->asked = true;
     (void)kolk_load_(&in_the_middle, KOLK_RELAXED_);
@@ -99,7 +98,6 @@ static void evict_all_by_one(void *context) {
 #define TWO       .max = 2, .max_creating = 1
 
 static void test_borrow(void **unused) {
-    (void)unused;
     run("one for two", &(setting){.desc = {ONE}}, borrow_twice, borrow, NULL);
     run("one for two, at hand", &(setting){.desc = {ONE}, .idle = 1}, borrow_twice, borrow, NULL);
     run("two for two", &(setting){.desc = {TWO}}, borrow, borrow, NULL);
@@ -109,7 +107,6 @@ static void test_borrow(void **unused) {
 }
 
 static void test_functions(void **unused) {
-    (void)unused;
     static const setting dead = {.desc = {ONE, VALIDATES, RESETS}, .idle = 1, .validate_fails = 1};
     static const setting unclean = {.desc = {ONE, RESETS}, .idle = 1, .reset_fails = 1};
     static const setting two_dead = {.desc = {TWO, VALIDATES}, .idle = 2, .validate_fails = 2};
@@ -121,7 +118,6 @@ static void test_functions(void **unused) {
 }
 
 static void test_failed_creates(void **unused) {
-    (void)unused;
     may = MAY_FAIL;
     run("one create fails", &(setting){.desc = {ONE}, .create_fails = 1}, borrow, borrow, NULL);
     run("one create fails, for three", &(setting){.desc = {TWO}, .create_fails = 1}, borrow, borrow, borrow);
@@ -131,7 +127,6 @@ static void test_failed_creates(void **unused) {
 }
 
 static void test_deadlines(void **unused) {
-    (void)unused;
     may = MAY_TIME_OUT;
     run("a while", &(setting){.desc = {ONE}, .lent = 1}, borrow_a_while, give_first, NULL);
     run("a while, discarded", &(setting){.desc = {ONE}, .lent = 1}, borrow_a_while, discard_first, NULL);
@@ -144,7 +139,6 @@ static void test_deadlines(void **unused) {
 }
 
 static void test_now(void **unused) {
-    (void)unused;
     may = MAY_BE_FULL;
     run("now", &(setting){.desc = {ONE}, .idle = 1}, borrow_now, borrow_now, NULL);
     run("now, to be made", &(setting){.desc = {TWO}}, borrow_now, borrow_now, borrow);
@@ -152,7 +146,6 @@ static void test_now(void **unused) {
 }
 
 static void test_come_back(void **unused) {
-    (void)unused;
     run("both back, two wait", &(setting){.desc = {TWO, RESETS}, .lent = 2}, borrow, borrow, give_both);
     run("discarded, two wait", &(setting){.desc = {ONE}, .lent = 1}, borrow, borrow, discard_first);
     run("one back, one unclean", &(setting){.desc = {TWO, RESETS}, .lent = 2, .reset_fails = 1}, borrow, give_first,
@@ -196,7 +189,6 @@ static void give_to_both(void *context) {
 
 /* promise: "within a key, borrowers are served in order" */
 static void test_first_come_first_served(void **unused) {
-    (void)unused;
     static const setting settings[] = {{.desc = {ONE}, .lent = 1},
                                        {.desc = {ONE, RESETS}, .lent = 1},
                                        {.desc = {ONE, RESETS}, .lent = 1, .reset_fails = 1},
@@ -219,7 +211,6 @@ static void test_first_come_first_served(void **unused) {
 static const setting kept_well = {.desc = {ONE, .validate = validate_thing, .keepalive_ms = 10}, .idle = 1, .ages = 20};
 
 static void test_close(void **unused) {
-    (void)unused;
     may = MAY_BE_CLOSED;
     run("close, at hand", &(setting){.desc = {ONE, RESETS}, .idle = 1}, borrow, close_it, NULL);
     run("close, to be made", &(setting){.desc = {ONE}}, borrow, close_it, NULL);
@@ -243,7 +234,6 @@ static void test_close(void **unused) {
 /* ---- Steering ---------------------------------------------------------------------------------------------------- */
 
 static void test_evict(void **unused) {
-    (void)unused;
     run("evict, at hand", &(setting){.desc = {ONE, RESETS}, .idle = 1}, borrow, evict, NULL);
     run("evict, to be made", &(setting){.desc = {ONE}}, borrow_twice, evict, NULL);
     run("evict, one waits", &(setting){.desc = {ONE, RESETS}, .lent = 1}, borrow, evict, give_first);
@@ -262,7 +252,6 @@ static void test_evict(void **unused) {
 }
 
 static void test_resize(void **unused) {
-    (void)unused;
     run("resize to one", &(setting){.desc = {TWO}, .idle = 2}, borrow, resize_to_one, borrow);
     run("resize to one, lent", &(setting){.desc = {TWO, RESETS}, .lent = 2}, give_both, resize_to_one, borrow);
     run("resize to two", &(setting){.desc = {ONE}, .lent = 1}, borrow, resize_to_two, NULL);
@@ -271,7 +260,6 @@ static void test_resize(void **unused) {
 }
 
 static void test_pause(void **unused) {
-    (void)unused;
     run("pause, at hand", &(setting){.desc = {ONE}, .idle = 1}, borrow, pause_and_resume, NULL);
     run("pause, to be made", &(setting){.desc = {ONE}}, borrow, pause_and_resume, borrow);
     run("pause, one waits", &(setting){.desc = {ONE, RESETS}, .lent = 1}, borrow, pause_and_resume, give_first);
@@ -284,7 +272,6 @@ static void test_pause(void **unused) {
 /* ---- Upkeep ------------------------------------------------------------------------------------------------------ */
 
 static void test_upkeep(void **unused) {
-    (void)unused;
     static const setting unused_ones = {.desc = {TWO, .idle_timeout_ms = 10}, .idle = 2, .ages = 20};
     static const setting old = {.desc = {TWO, .max_lifetime_ms = 10}, .idle = 2, .ages = 20};
     static const setting kept = {
@@ -309,7 +296,6 @@ static void test_upkeep(void **unused) {
 /* ---- Keys -------------------------------------------------------------------------------------------------------- */
 
 static void test_keys(void **unused) {
-    (void)unused;
     run("two keys for one", &(setting){.desc = {ONE}}, borrow, borrow_key, NULL);
     run("another key's at hand", &(setting){.desc = {ONE, RESETS}, .idle = 1}, borrow_key, borrow, NULL);
     run("both wait", &(setting){.desc = {ONE}, .lent = 1}, borrow_key, borrow, give_first);
@@ -327,7 +313,6 @@ static void test_keys(void **unused) {
 static void borrow_within(factory *f, deed what) {
     kolk_borrowed borrow;
     kolk_resource_pool *pool = &own.pool;
-    (void)what;
     void (*during)(factory *, deed) = f->during;
     f->during = NULL;
     kolk_status status = take_thing(pool, NULL, KOLK_FOREVER, &borrow);
@@ -337,7 +322,6 @@ static void borrow_within(factory *f, deed what) {
 }
 
 static void test_within_functions(void **unused) {
-    (void)unused;
     static const setting one = {.desc = {ONE, RESETS}, .idle = 1, .during = borrow_within};
     static const setting two = {.desc = {TWO, RESETS}, .idle = 1, .during = borrow_within};
     static const setting dead = {.desc = {TWO, VALIDATES}, .idle = 1, .validate_fails = 1, .during = borrow_within};

@@ -26,7 +26,6 @@ static void assert_says(const char *text) {
 }
 
 static bool create(void *context, const char *key, kolk_deadline deadline, void **resource, kolk_error *error) {
-    (void)deadline, (void)error;
     *resource = context;
     return strcmp(key, "none") != 0;
 }
@@ -46,9 +45,7 @@ static void begin_links(const char *name) {
     kolk_resource_give_back(&pool, &borrows[3]);
 }
 
-static void ignore(const kolk_failure *failure, void *context) {
-    (void)failure, (void)context;
-}
+static void ignore(const kolk_failure *failure, void *context) {}
 
 static void end_links(void) {
     kolk_set_failure_handler(ignore, NULL); /* two are lent, which deinit reports */
@@ -57,7 +54,6 @@ static void end_links(void) {
 }
 
 static void test_formats(void **state) {
-    (void)state;
     begin_links("li\"nks");
     write_in(KOLK_STATS_TEXT);
     assert_memory_equal(
@@ -94,7 +90,6 @@ static void test_formats(void **state) {
 
 /* Memory pools have one table, resource pools another. promise: base.h "a table for people ... lists resource pools" */
 static void test_two_tables(void **state) {
-    (void)state;
     static fake one;
     add_fake(&one, "bullets");
     begin_links("links");
@@ -117,7 +112,6 @@ static void add_numbers(kolk_records_ *records, kolk_resource_pool_stats *number
 /* All numbers of kolk_resource_pool_stats differ here, and the machine-readable formats contain all of
  * them. promise: "`creating` excludes ... had to wait", "kolk_resource_stats" */
 static void test_all_numbers(void **state) {
-    (void)state;
     enum { GAUGES = 6, COUNTERS = 15 };
     kolk_records_ records = {0};
     kolk_resource_pool_stats numbers = {.name = "all"};
@@ -145,7 +139,6 @@ static void write_records(const kolk_records_ *records, kolk_stats_format format
 
 /* Times in the table, as numbers and as histograms: of two pools with one name, beside a memory pool. */
 static void test_times(void **state) {
-    (void)state;
     kolk_records_ records = {0};
     kolk_resource_pool_stats numbers = {.name = "db",
                                         .wait = {.count = 7,
@@ -191,7 +184,6 @@ static void test_times(void **state) {
 
 /* If there is no resource pool, the statistics do not mention resource pools. */
 static void test_without(void **state) {
-    (void)state;
     static fake one;
     add_fake(&one, "one");
     for (int format = KOLK_STATS_TEXT; format <= KOLK_STATS_PROMETHEUS; format++) {
@@ -204,7 +196,6 @@ static void test_without(void **state) {
 
 /* The numbers of ended pools with one name are added up, including the last member of each group of numbers. */
 static void test_lives_add_up(void **state) {
-    (void)state;
     kolk_records_ records = {0};
     kolk_resource_pool_stats one = {.name = "links",
                                     .max = 1,
@@ -247,7 +238,6 @@ static void test_lives_add_up(void **state) {
 /* ---- At exit ----------------------------------------------------------------------------------------------------- */
 
 static void two_lives(const char *argument) {
-    (void)argument;
     for (int life = 0; life < 2; life++) {
         begin_links("links");
         end_links();
@@ -255,7 +245,6 @@ static void two_lives(const char *argument) {
 }
 
 static void test_at_exit(void **state) {
-    (void)state;
     skip_on_windows();
     ending end = run_scenario("two lives", "json", NULL);
     assert_true(WIFEXITED(end.status) && WEXITSTATUS(end.status) == 0);
@@ -288,7 +277,6 @@ static void fork_and_end(const char *argument) {
 
 /* promise: "kolk_stats_write and KOLK_STATS ... own pools" */
 static void test_a_child_leaves_out_its_parents(void **state) {
-    (void)state;
     skip_on_windows(); /* no forks */
     static const char *const ways[] = {NULL, "with deinit"};
     for (size_t i = 0; i < LENGTH_OF(ways); i++) {

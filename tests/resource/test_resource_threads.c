@@ -70,7 +70,6 @@ static void ask_now_and_then(const factory *from) {
 
 static bool create_at_random(factory *from, kolk_deadline deadline) {
     const run *r = (const run *)from;
-    (void)deadline;
     take_a_while();
     ask_now_and_then(from);
     return r->shape.is_sound || !happens(8);
@@ -78,7 +77,6 @@ static bool create_at_random(factory *from, kolk_deadline deadline) {
 
 static bool is_good_at_random(factory *from, thing *it) {
     const run *r = (const run *)from;
-    (void)it;
     take_a_while();
     ask_now_and_then(from);
     return r->shape.is_sound || !happens(32);
@@ -181,7 +179,6 @@ static void *work(void *argument) {
 
 static bool every_second(const char *key, const void *resource, bool in_use, void *context) {
     const thing *it = (const thing *)resource;
-    (void)context;
     if (!in_use) REQUIRE(strcmp(it->key, key) == 0); /* the key of a resource in use may change meanwhile */
     return happens(2);
 }
@@ -313,7 +310,6 @@ static void run_one(shape its) {
 
 /* promise: "discard, which another thread may call too", "same time, except init and deinit" */
 static void test_each_shape(void **state) {
-    (void)state;
     static const shape shapes[] = {
         {.max = 1, .keys = 1},
         {.max = 3, .keys = 1, .is_sound = true},

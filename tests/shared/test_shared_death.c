@@ -64,7 +64,6 @@ static void *die(void *argument) {
 /* The next thread takes over the dead thread's keeper. It can allocate all free slots, and free the objects that are
  * still alive. promise: "ended without a deinit do not count" */
 static void test_one_after_another(void **state) {
-    (void)state;
     static death d;
     static const uint32_t caches[] = {1, 2, 5, 64, 100};
     for (unsigned kind = 0; kind < 20; kind++) {
@@ -106,7 +105,6 @@ static pthread_t first_thread;
 
 static void *go_on_without_the_first(void *unused) {
     kolk_shared_local local;
-    (void)unused;
     REQUIRE(pthread_join(first_thread, NULL) == 0);
     REQUIRE(kolk_shared_local_init(&local, &of_child) == KOLK_OK);
     for (int i = 0; i < 10; i++) REQUIRE(kolk_shared_alloc(&local));
@@ -127,7 +125,6 @@ static void end_the_first_thread(void) {
 
 /* The system lists the process's first thread as long as the process lives. */
 static void test_the_first_thread_of_a_process(void **state) {
-    (void)state;
     skip_on_windows(); /* the process ends with it */
     skip_under_tsan();
     run_in_child(end_the_first_thread);
@@ -136,7 +133,6 @@ static void test_the_first_thread_of_a_process(void **state) {
 /* A thread that dies online delays the return of retired slots, but not for ever.
  * promise: "may wait there for some 1,000 calls of quiesce", "Every 1024th time that a thread finds another" */
 static void test_death_online(void **state) {
-    (void)state;
     static death d;
     make_shared(&d.pool, &(kolk_shared_desc){.object_size = 8, .capacity = 10, .max_threads = 2, .cache = 3});
     kolk_shared_local local;
@@ -173,7 +169,6 @@ static void *die_when_one_waits(void *argument) {
 /* A waiter is served even if a thread died online, before or during the wait, and no other thread quiesces.
  * promise: "one of the waiters checks whether they wait" */
 static void test_a_waiter_behind_the_dead(void **state) {
-    (void)state;
     static void *(*const bodies[])(void *) = {die_online, die_when_one_waits};
     for (size_t n = 0; n < LENGTH_OF(bodies); n++) {
         kolk_shared pool;
@@ -201,7 +196,6 @@ static void test_a_waiter_behind_the_dead(void **state) {
 /* An alloc lowers `top` and begins a life with two stores that are not ordered. So when a thread dies, the second store
  * may be visible and the first not: then a live object is in its magazine. */
 static void test_alive_in_a_magazine(void **state) {
-    (void)state;
     static death d;
     for (unsigned kind = 0; kind < 2; kind++) {
         make_shared(&d.pool, &(kolk_shared_desc){.object_size = 8,
@@ -267,7 +261,6 @@ static void *use_own(void *argument) {
 /* Each thread's locals are reclaimed when it ends. On Windows, the functions for that run under locks of the system.
  * promise: "Returns the calling ... thread-specific data" */
 static void test_ends_at_the_same_time(void **state) {
-    (void)state;
     enum { THREADS = 8, ROUNDS = 50 };
     make_pools(THREADS);
     for (int round = 0; round < ROUNDS; round++) {
@@ -278,14 +271,12 @@ static void test_ends_at_the_same_time(void **state) {
 }
 
 static void *have_none(void *unused) {
-    (void)unused;
     for (int i = 0; i < 3; i++) REQUIRE(!kolk_shared_local_of_thread(&pools[0]));
     REQUIRE(kolk_shared_local_of_thread(&pools[1]));
     return NULL;
 }
 
 static void test_no_more_than_max_threads(void **state) {
-    (void)state;
     make_pools(2);
     kolk_shared_local *own = kolk_shared_local_of_thread(&pools[0]), other;
     assert_non_null(own);
@@ -300,7 +291,6 @@ static void test_no_more_than_max_threads(void **state) {
 
 /* A thread deinitialises its of_thread local itself, then gets a new one. */
 static void test_deinit_by_hand(void **state) {
-    (void)state;
     make_pools(2);
     for (int i = 0; i < 10; i++) {
         kolk_shared_local *own = kolk_shared_local_of_thread(&pools[0]);
@@ -333,7 +323,6 @@ static void free_at_threads_end(void *object) {
 }
 
 static void *leave_an_object(void *unused) {
-    (void)unused;
     kolk_shared_local *local = kolk_shared_local_of_thread(&pools[0]);
     REQUIRE(local);
     void *object = kolk_shared_alloc(local);
@@ -343,7 +332,6 @@ static void *leave_an_object(void *unused) {
 }
 
 static void test_destructors_of_the_program(void **state) {
-    (void)state;
     for (int order = 0; order < 2; order++) {
         make_pools(1);
         destructions = 0;
@@ -363,7 +351,6 @@ static void test_destructors_of_the_program(void **state) {
 }
 
 static void test_no_keys_left(void **state) {
-    (void)state;
     skip_on_windows(); /* its keys do not run out */
     static pthread_key_t keys[PTHREAD_KEYS_MAX + 1];
     unsigned n = 0;
@@ -395,14 +382,12 @@ static uint32_t made_own, pools_are_gone;
 
 static void *outlive_the_pools(void *unused) {
     use_own(NULL);
-    (void)unused;
     __atomic_add_fetch(&made_own, 1, __ATOMIC_RELEASE);
     while (!__atomic_load_n(&pools_are_gone, __ATOMIC_ACQUIRE)) nap();
     return NULL;
 }
 
 static void test_pools_that_end_before_their_threads(void **state) {
-    (void)state;
     pthread_t threads[4];
     made_own = pools_are_gone = 0;
     make_pools(4);
@@ -588,7 +573,6 @@ static void fork_amid(const kolk_shared_desc *desc, uint64_t *random) {
 }
 
 static void test_forks(void **state) {
-    (void)state;
     skip_on_windows(); /* no forks */
     skip_under_tsan();
     if (UNDER_ASAN) { /* its allocator has locks, which may be held at the moment of the fork */
@@ -609,7 +593,6 @@ static void test_forks(void **state) {
 }
 
 static void *use_own_of_forked(void *unused) {
-    (void)unused;
     kolk_shared_local *own = kolk_shared_local_of_thread(&forked);
     REQUIRE(own);
     kolk_shared_free(own, kolk_shared_alloc(own));
@@ -635,7 +618,6 @@ static void use_own_in_child(void) {
 }
 
 static void test_own_locals_in_a_child(void **state) {
-    (void)state;
     skip_on_windows(); /* no forks */
     skip_under_tsan();
     make_shared(&forked, &(kolk_shared_desc){.object_size = 8, .capacity = 6, .max_threads = 2});
@@ -655,13 +637,10 @@ static void test_own_locals_in_a_child(void **state) {
 
 /* ---- Signals ----------------------------------------------------------------------------------------------------- */
 
-static void on_signal(int number) {
-    (void)number;
-}
+static void on_signal(int number) {}
 
 /* Interrupted system calls are resumed, even without SA_RESTART. */
 static void test_a_storm_of_signals(void **state) {
-    (void)state;
     skip_on_windows(); /* no signals for other threads */
     struct sigaction before, mine = {.sa_handler = on_signal};
     runner workers[WORKERS];

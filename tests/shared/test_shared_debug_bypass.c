@@ -37,7 +37,6 @@ static unsigned char *taken_by(kolk_shared_local *local) {
 }
 
 static void test_each_object_is_a_block_of_its_size(void **state) {
-    (void)state;
     for (size_t align = 1; align <= 4096; align *= 2) {
         for (size_t size = 1; size < 200; size += 33) {
             void *objects[4];
@@ -70,7 +69,6 @@ static void test_each_object_is_a_block_of_its_size(void **state) {
 /* A retired object can be read until its slot returns to the depot. Then its block is freed, or at the latest with the
  * pool. */
 static void test_free_later(void **state) {
-    (void)state;
     notes taken;
     begin_notes(&taken);
     make_bypassed((kolk_shared_desc){.capacity = 4, .debug = "sites"});
@@ -92,7 +90,6 @@ static void test_free_later(void **state) {
 
 /* If malloc fails, the slot is not lost. */
 static void test_malloc_fails(void **state) {
-    (void)state;
     for (unsigned n = 0; n < 6; n++) {
         kolk_stats stats;
         make_bypassed((kolk_shared_desc){.capacity = 4, .object_align = n % 2 ? 64 : 0});
@@ -117,7 +114,6 @@ static void test_malloc_fails(void **state) {
 
 /* malloc may reuse a dead slot's block for another object. A pointer to it then means the new object. */
 static void test_a_place_that_malloc_uses_again(void **state) {
-    (void)state;
     uint64_t seed = number_from_environment("KOLK_TEST_SEED", 20261121), random = seed;
     print_message("KOLK_TEST_SEED=%" PRIu64 "\n", seed);
     enum { MOST = 200 };
@@ -162,7 +158,6 @@ static void test_a_place_that_malloc_uses_again(void **state) {
 /* The body of the walk frees the current object, immediately or deferred, and allocates others. Each object that
  * existed before the walk is visited once. */
 static void test_a_walk_that_frees_and_allocates(void **state) {
-    (void)state;
     for (int how = AS_EVER; how <= NEVER; how++) {
         for (int later = 0; later < 2; later++) {
             for (int more = 1; more <= 3; more++) {
@@ -197,7 +192,6 @@ static uint32_t rounds, over;
 static void *come_and_go(void *unused) {
     kolk_shared_local local;
     void *objects[8];
-    (void)unused;
     if (kolk_shared_local_init(&local, &pool) != KOLK_OK) abort();
     while (!__atomic_load_n(&over, __ATOMIC_RELAXED)) {
         for (int i = 0; i < 8; i++) objects[i] = kolk_shared_alloc(&local);
@@ -216,7 +210,6 @@ static void let_them_go_on(void) {
 
 /* While other threads work, a walk visits all objects that no thread frees. */
 static void test_walks_beside_threads(void **state) {
-    (void)state;
     kolk_shared_local local;
     pthread_t threads[2];
     notes taken;

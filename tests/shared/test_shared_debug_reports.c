@@ -61,7 +61,6 @@ static void end_things(void) {
 /* ---- Sites ------------------------------------------------------------------------------------------------------- */
 
 static void test_each_way_to_alloc_and_to_free(void **state) {
-    (void)state;
     for (unsigned n = 0; n < LENGTH_OF(allocs) * LENGTH_OF(frees) * LENGTH_OF(frees) * 3; n++) {
         unsigned a = n % LENGTH_OF(allocs), f = n / LENGTH_OF(allocs) % LENGTH_OF(frees);
         unsigned again = n / LENGTH_OF(allocs) / LENGTH_OF(frees) % LENGTH_OF(frees);
@@ -86,7 +85,6 @@ static void test_each_way_to_alloc_and_to_free(void **state) {
 }
 
 static void test_the_sites_of_a_write_after_free(void **state) {
-    (void)state;
     reports kept;
     begin_reports(&kept);
     start("sites,fill");
@@ -106,7 +104,6 @@ static void test_the_sites_of_a_write_after_free(void **state) {
 }
 
 static void test_the_site_of_other_failures(void **state) {
-    (void)state;
     for (int sites = 0; sites < 2; sites++) { /* failure.site is reported even without the setting */
         reports kept;
         begin_reports(&kept);
@@ -144,7 +141,6 @@ static void set_scene(bool jumps, uint32_t alive) {
 
 /* The handler may call const functions, which see the pool as it was before the failed call. */
 static void look_around(const kolk_failure *failure, void *context) {
-    (void)context;
     scene.reports++;
     uint32_t count = 0;
     assert_true(things_is_valid(&pool));
@@ -171,7 +167,6 @@ static void *alloc_or_jump(unsigned a) {
 /* If the handler jumps out of an alloc that found its slot's fill damaged, the slot stays with the local, whose next
  * alloc returns it. No other local gets the slot until this one returns its slots to the depot. */
 static void test_a_jump_out_of_alloc(void **state) {
-    (void)state;
     for (unsigned n = 0; n < LENGTH_OF(allocs) * 4; n++) {
         unsigned a = n / 4;
         things_local other;
@@ -203,7 +198,6 @@ static void test_a_jump_out_of_alloc(void **state) {
 
 /* A local that is deinitialised returns such a slot to the depot. */
 static void test_a_jump_and_the_end_of_a_local(void **state) {
-    (void)state;
     start("fill,sites");
     struct thing *object = things_alloc(&local);
     things_free(&local, object);
@@ -221,7 +215,6 @@ static void test_a_jump_and_the_end_of_a_local(void **state) {
 
 /* At deinit such a slot is free and has no owner, so its fill is checked again. */
 static void test_a_jump_and_the_end_of_the_pool(void **state) {
-    (void)state;
     start("fill");
     struct thing *object = things_alloc(&local);
     assert_non_null(things_alloc(&local));
@@ -239,7 +232,6 @@ static void test_a_jump_and_the_end_of_the_pool(void **state) {
 /* ---- Other ways in which a wait ends, and a free begins ---------------------------------------------------------- */
 
 static void test_every_third_wait_fails(void **state) {
-    (void)state;
     setenv("KOLK_FAIL", "things:every=3", 1);
     start(NULL);
     for (unsigned i = 1; i <= 9; i++) assert_int_equal(spawn_waiting() == NULL, i % 3 == 0);
@@ -248,18 +240,14 @@ static void test_every_third_wait_fails(void **state) {
 
 static unsigned frees_told;
 
-static void on_alloc(const char *name, const void *object, size_t size, void *context) {
-    (void)name, (void)object, (void)size, (void)context;
-}
+static void on_alloc(const char *name, const void *object, size_t size, void *context) {}
 
 static void on_free(const char *name, const void *object, void *context) {
-    (void)name, (void)object, (void)context;
     frees_told++;
 }
 
 /* The profiler gets a deferred free when no thread may read the object any more, or when the pool ends. */
 static void test_the_profiler_is_told_later(void **state) {
-    (void)state;
     static const char *const settings[] = {NULL, "trace", "all"};
     for (size_t n = 0; n < LENGTH_OF(settings); n++) {
         frees_told = 0;

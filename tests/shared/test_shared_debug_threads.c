@@ -27,13 +27,11 @@ static struct {
 } run;
 
 static void on_alloc(const char *name, const void *it, size_t size, void *context) {
-    (void)context;
     REQUIRE(strcmp(name, "threads") == 0 && it && size == sizeof(object));
     __atomic_fetch_add(&run.allocs, 1, __ATOMIC_RELAXED);
 }
 
 static void on_free(const char *name, const void *it, void *context) {
-    (void)context;
     REQUIRE(strcmp(name, "threads") == 0 && it);
     __atomic_fetch_add(&run.frees, 1, __ATOMIC_RELAXED);
 }
@@ -165,7 +163,6 @@ static void run_one(unsigned threads, const char *debug, bool bypassed, bool no_
 }
 
 static void test_many_threads(void **state) {
-    (void)state;
     static const char *const settings[] = {"fill,guard,quarantine=8,sites", "fill,quarantine=3", "all", "trace"};
     for (unsigned threads = 2, n = 0; threads <= MOST_THREADS; threads *= 2)
         for (int no_room = 0; no_room < 2; no_room++, n++) {
@@ -183,7 +180,6 @@ static struct {
 } twins;
 
 static void count_report(const kolk_failure *failure, void *context) {
-    (void)context;
     __atomic_fetch_add(failure->rule == KOLK_DOUBLE_FREE ? &twins.double_frees : &twins.others, 1, __ATOMIC_RELAXED);
 }
 
@@ -202,7 +198,6 @@ static void *free_it(void *argument) {
 
 /* In debug mode exactly one of the two frees is reported, even without .exact, and nothing else is. */
 static void test_two_threads_free_one_object(void **state) {
-    (void)state;
     static const char *const settings[] = {"fill", "fill,quarantine=2", "trace"};
     for (unsigned n = 0; n < 4; n++) {
         kolk_shared_local local;

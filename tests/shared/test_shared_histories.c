@@ -38,7 +38,6 @@ static const char *judge_with(size_t at, life_event instead, uint32_t capacity, 
 }
 
 static void test_the_judge(void **state) {
-    (void)state;
     static const struct {
         const char *wrong;
         size_t at;
@@ -223,7 +222,6 @@ static void play_round(uint64_t *random, uint64_t *overlaps, uint64_t *refusals)
 
 /* promise: "system had no memory for the pool to grow", "Returns an object, or NULL: see Capacity above" */
 static void test_histories(void **state) {
-    (void)state;
     uint64_t overlaps = 0, refusals = 0;
     for (uint64_t n = 0; n < operations; n++) play_round(&seed, &overlaps, &refusals);
     print_message("%" PRIu64 " calls overlapped others, %" PRIu64 " gave NULL\n", overlaps, refusals);

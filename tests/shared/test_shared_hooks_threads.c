@@ -151,7 +151,6 @@ static void run_jobs(unsigned threads, uint32_t cache, bool later, bool fails, c
 }
 
 static void test_buffers(void **state) {
-    (void)state;
     static const uint32_t caches[] = {0, 1, 4, KOLK_NO_CACHE};
     for (unsigned n = 0; n < 8; n++)
         run_jobs(n % 3 ? 4 : MOST_THREADS, caches[n % 4], n & 1, n & 2, n / 4 ? "guard,sites" : NULL);

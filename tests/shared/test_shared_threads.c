@@ -254,7 +254,6 @@ static void run_one(shape its) {
 /* promise: "An object may be freed by a different thread", "except init, deinit, clear and is_valid";
  * README.md "objects that several threads allocate" */
 static void test_each_shape(void **state) {
-    (void)state;
     static const shape shapes[] = {
         {.threads = 2, .each = 1, .cache = 1},
         {.threads = 2, .each = 100, .cache = 64},
@@ -271,7 +270,6 @@ static void test_each_shape(void **state) {
 }
 
 static void test_births_and_deaths(void **state) {
-    (void)state;
     run_one((shape){.threads = 2, .each = 5, .cache = 2, .lifetime = 200});
     run_one((shape){.threads = 5, .each = 40, .cache = 16, .lifetime = 100});
     run_one((shape){.threads = 16, .each = 20, .lifetime = 100, .grows = true});

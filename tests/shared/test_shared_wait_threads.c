@@ -192,7 +192,6 @@ static void run_one(shape its) {
 }
 
 static void test_each_shape(void **state) {
-    (void)state;
     static const shape shapes[] = {
         {.threads = 2, .capacity = 2, .cache = 1},
         {.threads = 2, .capacity = 3, .cache = 2, .later = true},
@@ -209,7 +208,6 @@ static void test_each_shape(void **state) {
 }
 
 static void test_births_and_deaths(void **state) {
-    (void)state;
     run_one((shape){.threads = 2, .capacity = 2, .cache = 2, .lifetime = 100});
     run_one((shape){.threads = 5, .capacity = 4, .cache = 16, .lifetime = 50});
     run_one((shape){.threads = 8, .capacity = 20, .lifetime = 50, .grows = true});

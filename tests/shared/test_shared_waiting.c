@@ -169,7 +169,6 @@ static void check_deadline(full_pool *f) {
 
 /* promise: "waits for an object ... like kolk_shared_alloc" */
 static void test_a_deadline_is_kept(void **state) {
-    (void)state;
     static const uint32_t caches[] = {1, 2, 64}, threads[] = {1, 2, 16};
     for (size_t i = 0; i < LENGTH_OF(caches) * LENGTH_OF(threads) * 4; i++) {
         full_pool *f = make_full(&(kolk_shared_desc){.object_size = 8,
@@ -184,7 +183,6 @@ static void test_a_deadline_is_kept(void **state) {
 }
 
 static void test_now_does_not_wait_in_line(void **state) {
-    (void)state;
     sleeper first;
     full_pool *f = make_small();
     start_sleeper(&first, f, KOLK_FOREVER);
@@ -201,7 +199,6 @@ static void test_now_does_not_wait_in_line(void **state) {
 
 /* In debug mode no magazine is used. A freed slot goes to quarantine, but a thread that needs it gets it from there. */
 static void test_debug_mode(void **state) {
-    (void)state;
     static const char *const settings[] = {"fill,guard", "fill,quarantine=4", "bypass,sites"};
     for (size_t i = 0; i < LENGTH_OF(settings); i++) {
         full_pool *f = make_full(
@@ -228,7 +225,6 @@ static void begin_line(sleeper *line, full_pool *f) {
 
 /* promise: "an alloc that does not wait may overtake them" */
 static void test_first_come_first_served(void **state) {
-    (void)state;
     full_pool *f = make_small();
     sleeper line[SLEEPERS];
     begin_line(line, f);
@@ -244,7 +240,6 @@ static void test_first_come_first_served(void **state) {
 
 /* A thread with slots in its own magazine is served from it and does not wait. */
 static void test_who_has_one_does_not_wait(void **state) {
-    (void)state;
     full_pool *f = make_small();
     sleeper one;
     kolk_shared_free(&f->other, f->objects[1]);
@@ -260,7 +255,6 @@ static void test_who_has_one_does_not_wait(void **state) {
 /* ---- Other ways in which slots return ---------------------------------------------------------------------------- */
 
 static void test_growth_serves(void **state) {
-    (void)state;
     full_pool *f = &own;
     sleeper one;
     kolk_shared_desc desc = {.object_size = 4096, .capacity = 1, .max_capacity = 1000, .max_threads = 3, .cache = 1};
@@ -283,7 +277,6 @@ static void test_growth_serves(void **state) {
 
 /* A waiter that a free serves does not check whether dead threads delay retired slots. */
 static void test_a_wake_that_serves_is_no_look(void **state) {
-    (void)state;
     full_pool *f = make_small();
     sleeper one;
     kolk_shared_local_deinit(&f->other);
@@ -308,7 +301,6 @@ static void *end_without_a_word(void *argument) {
 
 /* When a new local is made, a dead thread's slots are reclaimed and serve the waiter. */
 static void test_a_burial_serves(void **state) {
-    (void)state;
     full_pool *f = make_small();
     sleeper one = {.f = f, .deadline = KOLK_FOREVER};
     kolk_shared_local late;
@@ -346,7 +338,6 @@ static void check_kept_at_hand(full_pool *f) {
 }
 
 static void test_direct_from_null_on(void **state) {
-    (void)state;
     for (int n = 0; n < 3 * 2 * 2; n++) {
         full_pool *f = make_full(&(kolk_shared_desc){.object_size = 8,
                                                      .capacity = 20,
@@ -368,7 +359,6 @@ static void test_direct_from_null_on(void **state) {
 
 /* A wait that finds a free object immediately does not make the pool uncached. */
 static void test_a_wait_that_is_none(void **state) {
-    (void)state;
     full_pool *f = make_full(&(kolk_shared_desc){.object_size = 8, .capacity = 20, .max_threads = 2, .cache = 2});
     kolk_shared_free(&f->other, f->objects[1]);
     kolk_shared_free(&f->other, f->objects[2]);
@@ -382,7 +372,6 @@ static void test_a_wait_that_is_none(void **state) {
 
 /* As long as a thread waits, the pool stays uncached, however many slots return. */
 static void test_direct_while_somebody_waits(void **state) {
-    (void)state;
     full_pool *f = make_small();
     sleeper line[2];
     start_sleeper(&line[0], f, KOLK_FOREVER);
@@ -401,7 +390,6 @@ static void test_direct_while_somebody_waits(void **state) {
 
 /* promise: "every alloc_wait ... still work", "`capacity` and `max_capacity` ... calls that have waited" */
 static void test_all_who_wait_are_woken(void **state) {
-    (void)state;
     full_pool *f = make_small();
     sleeper line[SLEEPERS];
     begin_line(line, f);
@@ -414,7 +402,6 @@ static void test_all_who_wait_are_woken(void **state) {
 }
 
 static void test_what_goes_on_after_a_shutdown(void **state) {
-    (void)state;
     full_pool *f = make_full(&(kolk_shared_desc){.object_size = 8, .capacity = 1, .max_threads = 1});
     for (int i = 0; i < 2; i++) kolk_shared_shutdown(&f->pool);
     assert_null(kolk_shared_alloc_wait(&f->mine, KOLK_FOREVER));
@@ -434,7 +421,6 @@ static void test_what_goes_on_after_a_shutdown(void **state) {
 
 /* promise: "Undoes a shutdown ... still returns NULL" */
 static void test_reopen(void **state) {
-    (void)state;
     full_pool *f = make_small();
     sleeper one;
     for (int i = 0; i < 20; i++) {
@@ -455,7 +441,6 @@ static void test_reopen(void **state) {
 static volatile sig_atomic_t signals_seen;
 
 static void note_signal(int number) {
-    (void)number;
     signals_seen++;
 }
 
@@ -467,7 +452,6 @@ static void interrupt(const sleeper *one) {
 }
 
 static void test_signals_disturb_nobody(void **state) {
-    (void)state;
     skip_on_windows();
     struct sigaction action = {.sa_handler = note_signal}, before;
     full_pool *f = make_small();
@@ -489,7 +473,6 @@ static void test_signals_disturb_nobody(void **state) {
 
 /* The parent's waiters are not in the child's wait queue. */
 static void test_a_child_goes_on(void **state) {
-    (void)state;
     skip_on_windows();
     skip_if_emulated(); /* qemu's own threads do not survive a fork */
     full_pool *f = make_small();

@@ -20,7 +20,6 @@
 static char folder[64], path[128];
 
 static inline int begin_folder(void **state) {
-    (void)state;
     snprintf(folder, sizeof folder, "/tmp/kolk-sqlite.XXXXXX");
     if (!mkdtemp(folder)) return -1;
     snprintf(path, sizeof path, "%s/test.db", folder);

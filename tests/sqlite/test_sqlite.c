@@ -7,7 +7,6 @@
 /* ---- What is lent ------------------------------------------------------------------------------------------------ */
 
 static int copy_text(void *text, int columns, char **values, char **names) {
-    (void)columns, (void)names;
     snprintf((char *)text, 64, "%s", values[0]);
     return 0;
 }
@@ -21,7 +20,6 @@ static void assert_value(const kolk_sqlite_borrow *borrow, const char *sql, cons
 /* promise: "SQL that each new connection runs", "Lends the connection ... get SQLITE_BUSY", "KOLK_TIMEOUT with
  * SQLITE_BUSY ... another reason", "Runs all statements ... false, with the reason in borrow->error" */
 static void test_a_writer_and_readers(void **state) {
-    (void)state;
     open_store_as(&(kolk_sqlite_desc){.setup = "pragma foreign_keys = on; pragma cache_size = 77", .pool.max = 2});
     change(TABLE "insert into t values (1)");
     kolk_sqlite_borrow writes = writer(), reads = reader(), another = reader(), more;
@@ -56,7 +54,6 @@ static void test_a_writer_and_readers(void **state) {
 
 /* promise: "A zero-initialised store is closed", "Opens nothing ... left of the WAL" */
 static void test_descriptors(void **state) {
-    (void)state;
     kolk_sqlite_borrow borrow = {.db = NULL};
     kolk_sqlite_desc desc = {.path = path, .pool = {.max = 2, .min_idle = 3}};
     kolk_sqlite_give_back(&borrow);
@@ -91,7 +88,6 @@ static void test_descriptors(void **state) {
 }
 
 static void test_given_back_twice(void **state) {
-    (void)state;
     notes taken;
     open_store();
     change(TABLE);
@@ -115,7 +111,6 @@ static void test_given_back_twice(void **state) {
 
 /* The report names the borrower, not the adapter, which calls kolk_resource_borrow. */
 static void test_the_borrower_is_named(void **state) {
-    (void)state;
     notes taken;
     kolk_sqlite_borrow borrow;
     open_store_as(&(kolk_sqlite_desc){.pool.debug = "sites"});
@@ -142,7 +137,6 @@ static void test_the_borrower_is_named(void **state) {
 
 /* promise: "At give_back ... stay for the next borrower", "Does nothing ... closes the connection" */
 static void test_what_is_left_ends(void **state) {
-    (void)state;
     open_store_as(&(kolk_sqlite_desc){.pool.max = 1});
     change(TABLE "insert into t values (1), (2), (3)");
     kolk_sqlite_borrow borrow = writer();
@@ -184,7 +178,6 @@ static void test_what_is_left_ends(void **state) {
 /* With discard_all, no connection is lent twice, and the files stay in order.
  * promise: "Closes each ... takes a new connection" */
 static void test_nothing_is_left(void **state) {
-    (void)state;
     for (int discards = 0; discards < 2; discards++) {
         open_store_as(&(kolk_sqlite_desc){.discard_all = discards == 1, .pool.max = 1});
         for (int n = 0; n < 3; n++) {
@@ -218,23 +211,19 @@ static void note_rollback(void *unused) {
 }
 
 static void note_update(void *unused, int what, char const *database, char const *table, sqlite3_int64 row) {
-    (void)what, (void)database, (void)table, (void)row;
     count_call(unused);
 }
 
 static int note_trace(unsigned what, void *unused, void *one, void *two) {
-    (void)what, (void)one, (void)two;
     return count_call(unused);
 }
 
 static int note_access(void *unused, int what, const char *one, const char *two, const char *three, const char *four) {
-    (void)what, (void)one, (void)two, (void)three, (void)four;
     return count_call(unused);
 }
 
 /* Callbacks end with the borrow, because their context may be gone afterwards. */
 static void test_callbacks_end(void **state) {
-    (void)state;
     open_store();
     change(TABLE);
     for (int which = 0; which < 6; which++) {
@@ -289,7 +278,6 @@ static void assert_kept(int below, int but, int and) {
 
 /* promise: "Returns the single ... NULL, with the reason in borrow->error" */
 static void test_statements_are_kept(void **state) {
-    (void)state;
     enum { MORE = KOLK_SQLITE_KEPT + 2 };
     sqlite3_stmt *all[MORE];
     open_store_as(&(kolk_sqlite_desc){.pool.max = 1});
@@ -325,7 +313,6 @@ static void test_statements_are_kept(void **state) {
 }
 
 static void test_one_statement(void **state) {
-    (void)state;
     static const char *const wrong[] = {"", " \n", "select 1; select 2", "-- nothing"};
     open_store();
     change(TABLE);
@@ -379,7 +366,6 @@ static bool use_the_store(void) {
 /* Whichever allocation fails, the borrower gets an error, and nothing leaks. Runs without makers, as SQLite's memory
  * functions are replaced. promise: "Runs all statements ... false, with the reason in borrow->error" */
 static void test_no_memory(void **state) {
-    (void)state;
     sqlite3_shutdown();
     assert_int_equal(sqlite3_config(SQLITE_CONFIG_GETMALLOC, &real), SQLITE_OK);
     sqlite3_mem_methods ours = real;

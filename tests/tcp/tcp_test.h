@@ -44,7 +44,6 @@ static inline unsigned open_descriptors(void) {
 static unsigned descriptors_before;
 
 static inline int count_descriptors(void **state) {
-    (void)state;
     descriptors_before = open_descriptors();
     return 0;
 }

@@ -121,7 +121,6 @@ static int option(int fd, int level, int name) {
 
 /* promise: "does not connect ... and leaves the struct all zero", "never 0, 1 or 2; -1 if nothing is borrowed" */
 static void test_a_connection(void **state) {
-    (void)state;
     server it = start_server();
     for (int round = 0; round <= 1; round++) {
         kolk_tcp tcp;
@@ -154,7 +153,6 @@ static void test_a_connection(void **state) {
 }
 
 static void test_patience(void **state) {
-    (void)state;
     static const struct {
         int64_t probe, lost;
         int asks, idle, interval, limit;
@@ -192,7 +190,6 @@ static void test_patience(void **state) {
 
 /* promise: "The system probes ... values are KOLK_BAD_TIME", "does not connect ... and leaves the struct all zero" */
 static void test_a_bad_descriptor(void **state) {
-    (void)state;
     kolk_tcp tcp;
     assert_int_equal(kolk_tcp_init(&tcp, NULL), KOLK_NO_DESCRIPTOR);
     assert_null(tcp.pool.inside);
@@ -210,7 +207,6 @@ static void test_a_bad_descriptor(void **state) {
 }
 
 static void test_ipv6(void **state) {
-    (void)state;
     server it = bind_server("::1");
     if (it.listener < 0) {
         print_message("left out: this machine has no ::1\n");
@@ -233,7 +229,6 @@ static void test_ipv6(void **state) {
 
 /* promise: "sentences that begin ... set error->final" */
 static void test_refused(void **state) {
-    (void)state;
     server it = bind_server("127.0.0.1");
     kolk_tcp tcp;
     make_tcp_to(&tcp, it.address, 1);
@@ -255,7 +250,6 @@ static void test_refused(void **state) {
 
 /* With makers, the borrower waits until a server listens. Before that, its error gives the reason. */
 static void test_refused_for_a_while(void **state) {
-    (void)state;
     server it = bind_server("127.0.0.1");
     kolk_tcp tcp;
     kolk_borrowed link;
@@ -284,7 +278,6 @@ static void end_while_creating(const char *address) {
 }
 
 static void test_an_end_while_connecting(void **state) {
-    (void)state;
     black_hole hole = open_black_hole();
     end_while_creating(hole.it.address);
     close_black_hole(&hole);
@@ -292,7 +285,6 @@ static void test_an_end_while_connecting(void **state) {
 
 /* promise: "A borrow does not wait for this beyond", "host:port with a numeric ... must be 0" */
 static void test_no_addresses(void **state) {
-    (void)state;
     static const char *const none[] = {"localhost",      "localhost:",
                                        "localhost:http", "unix:",
                                        "unix:path",      ":80",
@@ -322,7 +314,6 @@ static void test_no_addresses(void **state) {
 }
 
 static void test_names(void **state) {
-    (void)state;
     server it = start_server();
     kolk_tcp tcp;
     make_tcp_to(&tcp, NULL, 2);
@@ -351,7 +342,6 @@ static void test_names(void **state) {
 
 /* A socket that gets the very port that it connects to would be connected to itself, if no server listens there. */
 static void test_itself(void **state) {
-    (void)state;
     server it = bind_server("127.0.0.1");
     stop_server(&it);
     kolk_tcp tcp;
@@ -393,7 +383,6 @@ static void be_without_standard_descriptors(void *context) {
 }
 
 static void test_without_standard_descriptors(void **state) {
-    (void)state;
     skip_if_emulated();
     server it = start_server();
     kolk_tcp tcp;
@@ -409,7 +398,6 @@ static void test_without_standard_descriptors(void **state) {
 /* ---- Deadlines --------------------------------------------------------------------------------------------------- */
 
 static void test_a_black_hole(void **state) {
-    (void)state;
     black_hole hole = open_black_hole();
     kolk_tcp tcp;
     make_tcp_to(&tcp, hole.it.address, 2);
@@ -431,7 +419,6 @@ static void test_a_black_hole(void **state) {
 /* A silent address does not delay the next ones, however short the time; the first that answers is used.
  * promise: "if one has not answered after 250 ms" */
 static void test_several_addresses(void **state) {
-    (void)state;
     black_hole hole = open_black_hole();
     server refuses = bind_server("127.0.0.1"), it = start_server(), second = start_server();
     kolk_tcp tcp;
@@ -485,7 +472,6 @@ static void test_several_addresses(void **state) {
 
 /* The first attempt goes on in parallel with the second: the system retries it after a second. */
 static void test_an_address_that_is_slow(void **state) {
-    (void)state;
     skip_if_emulated();
     black_hole slow = open_black_hole(), silent = open_black_hole();
     kolk_tcp tcp;
@@ -508,7 +494,6 @@ static void test_an_address_that_is_slow(void **state) {
 
 /* More addresses than parallel attempts: the last one gets its turn when another fails. */
 static void test_many_addresses(void **state) {
-    (void)state;
     server refuses = bind_server("127.0.0.1"), it = start_server();
     kolk_tcp tcp;
     make_tcp_to(&tcp, "many:80", 1);
@@ -556,7 +541,6 @@ static server start_unix(int queue) {
 }
 
 static void test_a_unix_socket(void **state) {
-    (void)state;
     server it = start_unix(8);
     kolk_tcp tcp;
     char bytes[8];
@@ -588,7 +572,6 @@ static void test_a_unix_socket(void **state) {
 
 /* connect fails at once, but the call retries until the deadline. */
 static void test_a_unix_socket_with_a_full_queue(void **state) {
-    (void)state;
     server it = start_unix(0);
     kolk_tcp tcp;
     make_tcp_to(&tcp, unix_address, 4);
@@ -613,7 +596,6 @@ static void test_a_unix_socket_with_a_full_queue(void **state) {
 }
 
 static void test_an_end_while_the_queue_is_full(void **state) {
-    (void)state;
     server it = start_unix(0);
     kolk_tcp tcp;
     make_tcp_to(&tcp, unix_address, 1);
@@ -625,7 +607,6 @@ static void test_an_end_while_the_queue_is_full(void **state) {
 }
 
 static void test_paths(void **state) {
-    (void)state;
     kolk_tcp tcp;
     kolk_borrowed link;
     char longest[200];
@@ -642,7 +623,6 @@ static void test_paths(void **state) {
 
 /* A wait without a deadline goes on even after the system's longest time-out, 24 days. */
 static void test_no_deadline(void **state) {
-    (void)state;
     server it = start_server();
     kolk_tcp tcp;
     make_tcp_to(&tcp, it.address, 1);
@@ -664,9 +644,7 @@ static void test_no_deadline(void **state) {
     stop_server(&it);
 }
 
-static void be_interrupted(int signal) {
-    (void)signal;
-}
+static void be_interrupted(int signal) {}
 
 typedef struct nuisance {
     pthread_t whom, self;
@@ -684,7 +662,6 @@ static void *interrupt(void *argument) {
 
 /* A signal neither ends a wait nor extends it. promise: "Waits for bytes ... shuts it down and returns 0" */
 static void test_signals(void **state) {
-    (void)state;
     black_hole hole = open_black_hole();
     server it = start_server();
     kolk_tcp tcp;
@@ -716,7 +693,6 @@ static void test_signals(void **state) {
 /* An answer that comes after the deadline does not reach a later borrower.
  * promise: "shut the connection down", "Waits for bytes ... shuts it down and returns 0" */
 static void test_a_late_answer(void **state) {
-    (void)state;
     connection it;
     begin_connection(&it);
     char bytes[8];
@@ -742,7 +718,6 @@ static void test_a_late_answer(void **state) {
 
 /* Whatever a borrower has done to the socket, the deadline holds. promise: "Sends all bytes ... raises SIGPIPE" */
 static void test_a_socket_that_blocks(void **state) {
-    (void)state;
     connection it;
     begin_connection(&it);
     char bytes[8];
@@ -761,7 +736,6 @@ static void test_a_socket_that_blocks(void **state) {
 }
 
 static void test_a_peer_that_does_not_read(void **state) {
-    (void)state;
     connection it;
     begin_connection(&it);
     char *bytes = (char *)calloc(16, MEBIBYTE);
@@ -793,7 +767,6 @@ static void *read_all(void *argument) {
 
 /* promise: "Sends all bytes ... raises SIGPIPE" */
 static void test_much(void **state) {
-    (void)state;
     connection it;
     begin_connection(&it);
     reader peer = {.fd = it.peer, .bytes = (unsigned char *)malloc(8 * MEBIBYTE + 100000)};
@@ -830,7 +803,6 @@ static void make_trouble(trouble what, int *peer) {
 /* In each case, the next borrower gets another connection.
  * promise: "give_back checks the connection (poll, 0.2 us)", "a connection is lent ... made at give_back" */
 static void test_trouble_while_idle(void **state) {
-    (void)state;
     for (trouble what = CLOSED; what < TROUBLES; what++) {
         connection it;
         begin_connection(&it);
@@ -853,7 +825,6 @@ static void test_trouble_while_idle(void **state) {
 
 /* The same while the connection is lent: it does not return to the pool. */
 static void test_trouble_while_lent(void **state) {
-    (void)state;
     for (trouble what = CLOSED; what < TROUBLES; what++) {
         connection it;
         begin_connection(&it);
@@ -875,7 +846,6 @@ static void give_back_and_lose(kolk_tcp *tcp, const server *it, kolk_borrowed *l
 
 /* Whatever validate_after_ms is, a connection is checked before each borrow. */
 static void test_another_time_of_validation(void **state) {
-    (void)state;
     server it = start_server();
     kolk_tcp tcp;
     make_tcp(&tcp, &(kolk_tcp_desc){.address = it.address, .pool = {.validate_after_ms = 3600000}});
@@ -895,7 +865,6 @@ static void test_another_time_of_validation(void **state) {
 }
 
 static void test_the_peer_ends_in_the_middle(void **state) {
-    (void)state;
     for (trouble what = CLOSED; what <= RESET; what++) {
         connection it;
         begin_connection(&it);
@@ -924,7 +893,6 @@ static void test_the_peer_ends_in_the_middle(void **state) {
 
 /* Three servers, but at most two connections: the one that was idle longest makes room. */
 static void test_keys(void **state) {
-    (void)state;
     server servers[3];
     int peers[3];
     kolk_tcp tcp;
@@ -980,7 +948,6 @@ static unsigned logins;
 
 static bool wait_for_greeting(void *context, int fd, const char *address, kolk_deadline deadline, kolk_error *error) {
     char greeting[8];
-    (void)context, (void)address;
     unsigned n = __atomic_fetch_add(&logins, 1, __ATOMIC_RELAXED);
     size_t length = kolk_tcp_receive(fd, greeting, sizeof greeting, deadline, error);
     if (n < LENGTH_OF(reasons)) reasons[n] = error->code;
@@ -989,7 +956,6 @@ static bool wait_for_greeting(void *context, int fd, const char *address, kolk_d
 
 /* The first login ends by an evict, the second by the end of the pool. */
 static void test_an_end_while_logging_in(void **state) {
-    (void)state;
     server it = start_server(); /* it says nothing */
     kolk_tcp tcp;
     logins = 0;
@@ -1007,7 +973,6 @@ static void test_an_end_while_logging_in(void **state) {
 
 /* promise: "sentences that begin ... set error->final", "Called with each ... evicted meanwhile" */
 static void test_logging_in(void **state) {
-    (void)state;
     server it = start_server();
     kolk_tcp tcp;
     char address[64] = "";

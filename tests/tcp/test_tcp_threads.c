@@ -134,12 +134,10 @@ static void call_from_threads(unsigned breaks_after) {
 
 /* promise: "thread at a time may send, and one may receive" */
 static void test_threads(void **state) {
-    (void)state;
     call_from_threads(0);
 }
 
 static void test_threads_and_broken_connections(void **state) {
-    (void)state;
     call_from_threads(7);
 }
 
@@ -167,7 +165,6 @@ static void be_a_child(void *context) {
 /* A child has no connections. Its calls leave its parent's connections open. Its copies of descriptors do not keep a
  * connection open that the parent closes. promise: "a child can ... parent closes" */
 static void test_forks(void **state) {
-    (void)state;
     echo it = {.breaks_after = 0};
     start_echo(&it);
     server other = start_server();
@@ -237,7 +234,6 @@ static void *work_though_cancelled(void *argument) {
 }
 
 static void test_a_cancelled_thread(void **state) {
-    (void)state;
     echo it = {.breaks_after = 0};
     start_echo(&it);
     kolk_tcp tcp;

@@ -19,7 +19,6 @@ static inline int open_files(void) {
 static int files_at_first;
 
 static inline int make_folder(void **state) {
-    (void)state;
     files_at_first = open_files();
     snprintf(folder, sizeof folder, "/tmp/kolk sites.XXXXXX");
     return mkdtemp(folder) ? 0 : -1;
@@ -27,7 +26,6 @@ static inline int make_folder(void **state) {
 
 /* Runs last: the other tests' files are gone, and no file is still open. */
 static inline void test_nothing_is_left(void **state) {
-    (void)state;
     assert_int_equal(rmdir(folder), 0);
     assert_int_equal(open_files(), files_at_first);
 }

@@ -8,7 +8,6 @@
 static char path[100]; /* of the file with sizes */
 
 static inline int make_path(void **state) {
-    (void)state;
     snprintf(path, sizeof path, "/tmp/kolk-sizes-XXXXXX");
     int file = mkstemp(path);
     return file < 0 ? -1 : close(file);
@@ -24,7 +23,6 @@ static inline int make_path_for_all(void **state) {
 }
 
 static inline int remove_path(void **state) {
-    (void)state;
     unsetenv("KOLK_SIZES");
     return unlink(path);
 }

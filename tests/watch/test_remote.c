@@ -29,13 +29,11 @@ static kolk_resource_pool links;
 static _Alignas(64) char tray_memory[1 << 16];
 
 static bool create(void *context, const char *key, kolk_deadline deadline, void **resource, kolk_error *error) {
-    (void)key, (void)deadline, (void)error;
     *resource = context;
     return true;
 }
 
 static void *use_and_stay(void *unused) {
-    (void)unused;
     kolk_shared_local mine;
     REQUIRE(kolk_shared_local_init(&mine, &voices) == KOLK_OK);
     for (unsigned i = 0; i < 25; i++) REQUIRE(kolk_shared_alloc(&mine));
@@ -88,7 +86,6 @@ static void make_all(void) {
 static int to_parent;
 
 static void put_to_parent(const char *text, size_t length, void *context) {
-    (void)context;
     REQUIRE(write(to_parent, text, length) == (ssize_t)length);
 }
 
@@ -138,7 +135,6 @@ static char seen[60000];
 static size_t seen_length;
 
 static void put(const char *text, size_t length, void *context) {
-    (void)context;
     REQUIRE(seen_length + length < sizeof seen);
     memcpy(seen + seen_length, text, length);
     seen[seen_length += length] = 0;
@@ -174,7 +170,6 @@ static void take_out(const char *member) {
 
 /* promise: base.h "for the pools ... moment is left out" */
 static void test_the_same_as_its_own(void **state) {
-    (void)state;
     for (unsigned format = KOLK_STATS_TEXT; format <= KOLK_STATS_PROMETHEUS; format++) {
         other it = begin_other(write_own, format);
         const char *own = said_by(&it);
@@ -190,7 +185,6 @@ static void test_the_same_as_its_own(void **state) {
 }
 
 static void use_again(unsigned unused) {
-    (void)unused;
     make_all();
     kolk_handle handle;
     int item;
@@ -222,7 +216,6 @@ static uint64_t allocs_of(pid_t process, const char *pool) {
 
 /* Counted from the first look to the second. promise: base.h "Needs the right ... written, as a clause" */
 static void test_allocs(void **state) {
-    (void)state;
     static const char *const pools[] = {"bullets", "packed", "voices", "jobs"};
     other before = begin_other(write_own, KOLK_STATS_TEXT), after = begin_other(use_again, 0);
     said_by(&before);
@@ -306,7 +299,6 @@ static uint64_t resident_of(pid_t process, const char *pool) {
 
 /* Pages may be larger than a piece, so there may be more than was written; what was written is there. */
 static void test_resident_bytes(void **state) {
-    (void)state;
     static const struct {
         const char *pool;
         uint64_t written;
@@ -345,12 +337,9 @@ static void test_resident_bytes(void **state) {
 
 /* ---- Processes that cannot be read, or not well ------------------------------------------------------------------ */
 
-static void have_nothing(unsigned unused) {
-    (void)unused;
-}
+static void have_nothing(unsigned unused) {}
 
 static void become_another(unsigned unused) {
-    (void)unused;
     put_to_parent(&end_of_text, 1, NULL);
     execl("/bin/sleep", "sleep", "300", (char *)NULL);
     _exit(1);
@@ -358,7 +347,6 @@ static void become_another(unsigned unused) {
 
 /* promise: base.h "Needs the right ... written, as a clause" */
 static void test_processes_that_cannot_be_read(void **state) {
-    (void)state;
     other it = begin_other(have_nothing, 0);
     said_by(&it);
     assert_null(look_at(it.process, KOLK_STATS_TEXT));
@@ -407,7 +395,6 @@ static void be_of_another_version(unsigned which) {
 }
 
 static void test_other_versions(void **state) {
-    (void)state;
     for (unsigned which = 0; which < 4; which++) {
         other it = begin_other(be_of_another_version, which);
         said_by(&it);
@@ -419,7 +406,6 @@ static void test_other_versions(void **state) {
 }
 
 static void *churn(void *unused) {
-    (void)unused;
     kolk_shared_local mine;
     void *objects[100], *blocks[100];
     REQUIRE(kolk_shared_local_init(&mine, &voices) == KOLK_OK);
@@ -437,7 +423,6 @@ static void *churn(void *unused) {
 }
 
 static void run_for_ever(unsigned unused) {
-    (void)unused;
     pthread_t thread;
     make_all();
     for (unsigned i = 0; i < 2; i++) REQUIRE(pthread_create(&thread, NULL, churn, NULL) == 0);
@@ -445,7 +430,6 @@ static void run_for_ever(unsigned unused) {
 
 /* Its numbers are those of one moment after another, but stay in their bounds. */
 static void test_a_busy_process(void **state) {
-    (void)state;
     other it = begin_other(run_for_ever, 0);
     said_by(&it);
     unsigned complete = 0;
@@ -504,7 +488,6 @@ static void be_hostile(unsigned round) {
 }
 
 static void test_a_hostile_process(void **state) {
-    (void)state;
     for (unsigned round = 0; round < (does_a_part() ? 100u : 1500u); round++) {
         other it = begin_other(be_hostile, round);
         said_by(&it);
@@ -525,14 +508,12 @@ static void have_too_many_classes(unsigned of_fixed) {
 
 /* The waiting block has a class that no nursery has. */
 static void have_a_strange_class(unsigned unused) {
-    (void)unused;
     make_all();
     watched.root->nursery.watch->waiting_class = 255;
 }
 
 /* A pool that makes no sense is left out, or counted without what makes none; the others are there. */
 static void test_pools_that_make_no_sense(void **state) {
-    (void)state;
     static const struct {
         void (*body)(unsigned);
         unsigned argument;
@@ -566,7 +547,6 @@ static void hold_all_locks(unsigned format) {
 }
 
 static void test_locks_that_are_held(void **state) {
-    (void)state;
     taken = kolk_forks_() << 2 | 2;
     taken_briefly = 2 * kolk_forks_() + 1;
     other it = begin_other(hold_all_locks, KOLK_STATS_TEXT);
@@ -597,7 +577,6 @@ static void have_endless_lives(unsigned pools) {
 
 /* A thread that comes after itself, and has a magazine in each of thousands of other depots. */
 static void have_endless_threads(unsigned unused) {
-    (void)unused;
     static kolk_magazine_ chain[4000];
     make_all();
     for (size_t n = 0; n + 1 < LENGTH_OF(chain); n++) chain[n].next = &chain[n + 1];
@@ -609,7 +588,6 @@ static void have_endless_threads(unsigned unused) {
 /* No process can hold up its reader. Nor do its other pools suffer.
  * promise: base.h "1 GiB, where each small read counts as 2 KiB" */
 static void test_no_end(void **state) {
-    (void)state;
     other it = begin_other(have_endless_lives, 20);
     said_by(&it);
     int64_t begin = kolk_now_ns_();

@@ -111,7 +111,6 @@ static const label one[] = {{"fire", TEXT_START, 0x100, STT_FUNC, STB_GLOBAL, TE
 /* ---- Tests ------------------------------------------------------------------------------------------------------- */
 
 static void test_choice_of_a_symbol(void **state) {
-    (void)state;
     static const label labels[] = {
         {"sized", 0x1000, 0x40, STT_FUNC, STB_LOCAL, TEXT},
         {"inner", 0x1010, 0x10, STT_FUNC, STB_LOCAL, TEXT},
@@ -166,7 +165,6 @@ static void test_choice_of_a_symbol(void **state) {
 
 /* Long tables and names are read in parts. */
 static void test_many_symbols_and_long_names(void **state) {
-    (void)state;
     label labels[199];
     char names[LENGTH_OF(labels)][12], longest[700], expected[720];
     memset(longest, 'n', sizeof longest - 1);
@@ -195,7 +193,6 @@ static void test_many_symbols_and_long_names(void **state) {
 }
 
 static void test_symbols_before_exported_ones(void **state) {
-    (void)state;
     image made;
     make_image(&made, SHT_DYNSYM, one, 1);
     made.sections[DATA] = made.sections[SYMBOLS]; /* a second table has the same symbols under other names */
@@ -213,7 +210,6 @@ static void test_symbols_before_exported_ones(void **state) {
 
 /* A module that was rebuilt or deleted while the program runs, and a module without a name that is not the program. */
 static void test_another_file(void **state) {
-    (void)state;
     image made, rebuilt;
     make_image(&made, SHT_SYMTAB, one, 1);
     assert_string_equal(function_at(&made, TEXT_START + 1), "fire+0x1");
@@ -244,7 +240,6 @@ static void test_another_file(void **state) {
 
 /* Return addresses whose calls would lie before the first byte of the module, or after the last one. */
 static void test_edges_of_a_module(void **state) {
-    (void)state;
     image made;
     make_image(&made, SHT_SYMTAB, one, 1);
     for (uintptr_t at = 0; at <= 0x10001; at += 0x10001) {
@@ -258,7 +253,6 @@ static void test_edges_of_a_module(void **state) {
 
 /* Notes that are not loaded can't be compared. */
 static void test_notes_that_are_not_loaded(void **state) {
-    (void)state;
     image made, file;
     make_image(&made, SHT_SYMTAB, one, 1);
     for (int i = 0; i < 4; i++) {
@@ -276,7 +270,6 @@ static void test_notes_that_are_not_loaded(void **state) {
 
 /* Files with arbitrary bytes after the program headers, and files that end anywhere. */
 static void test_damaged_files(void **state) {
-    (void)state;
     uint64_t seed = number_from_environment("KOLK_SEED", 7), random = seed;
     print_message("KOLK_SEED=%" PRIu64 "\n", seed);
     image made, damaged;
@@ -303,7 +296,6 @@ static void test_damaged_files(void **state) {
 /* addr2line gets the address of the call, and the path as one argument, whatever the path contains. Its error messages
  * are not printed, and it inherits only its end of the pipe. */
 static void test_how_addr2line_is_called(void **state) {
-    (void)state;
     static const char script[] =
         "#!/bin/sh\n"
         "files=$(ls -l /proc/$$/fd)\n"
@@ -331,7 +323,6 @@ static void test_how_addr2line_is_called(void **state) {
 /* Finds the first module, and copies its headers, so that the library does not recognise the program by them. */
 static int copy_first(struct dl_phdr_info *loaded, size_t size, void *copy) {
     static ElfW(Phdr) parts[40];
-    (void)size;
     assert_true(loaded->dlpi_phnum <= LENGTH_OF(parts));
     memcpy(parts, loaded->dlpi_phdr, loaded->dlpi_phnum * sizeof *parts);
     *(struct dl_phdr_info *)copy = *loaded;
@@ -341,7 +332,6 @@ static int copy_first(struct dl_phdr_info *loaded, size_t size, void *copy) {
 
 /* If the program's name leads nowhere or to another file, kolk passes the program itself to addr2line. */
 static void test_program_that_was_replaced(void **state) {
-    (void)state;
     skip_if_emulated();
     static const char *const names[] = {"/nowhere/gone", "/bin/sh"};
     for (size_t i = 0; i < LENGTH_OF(names); i++) {

@@ -105,7 +105,6 @@ static const char *place_by(const char *script) {
 /* Static and exported functions, and a call that is the last instruction of its function, so that the return address
  * may lie in the next one. promise: base.h "The file and line ... Returns `text`" */
 static void test_functions_and_places(void **state) {
-    (void)state;
     for (int lines = 0; lines < 2; lines++) {
         if (lines && no_lines()) {
             print_message("skipped: %s\n", no_lines());
@@ -121,7 +120,6 @@ static void test_functions_and_places(void **state) {
 }
 
 static void test_offset_is_that_of_the_return_address(void **state) {
-    (void)state;
     char expected[100];
     fire();
     uintptr_t offset = (uintptr_t)last_call.site - (uintptr_t)fire;
@@ -131,7 +129,6 @@ static void test_offset_is_that_of_the_return_address(void **state) {
 
 /* Inlined functions are printed first. promise: base.h "The file and line ... Returns `text`" */
 static void test_merged_functions(void **state) {
-    (void)state;
     if (no_lines()) {
         print_message("skipped: %s\n", no_lines());
         skip();
@@ -144,7 +141,6 @@ static void test_merged_functions(void **state) {
 }
 
 static void test_without_addr2line(void **state) {
-    (void)state;
     fire();
     make_addr2line(NULL);
     const char *text = words(last_call.site, true);
@@ -153,7 +149,6 @@ static void test_without_addr2line(void **state) {
 }
 
 static void test_sizes(void **state) {
-    (void)state;
     char whole[200], text[200];
     fire();
     kolk_site_text(last_call.site, false, whole, sizeof whole);
@@ -169,7 +164,6 @@ static void test_sizes(void **state) {
 }
 
 static void test_garbage(void **state) {
-    (void)state;
     assert_string_equal(words(NULL, true), "");
     assert_string_equal(words((void *)1, true), "0x1");
     assert_string_equal(words((void *)0xfff, true), "0xfff");
@@ -183,7 +177,6 @@ static void test_garbage(void **state) {
 }
 
 static void test_vdso(void **state) {
-    (void)state;
     uintptr_t vdso = (uintptr_t)getauxval(AT_SYSINFO_EHDR);
     if (!vdso) {
         print_message("skipped: the system gives no vdso\n");
@@ -203,7 +196,6 @@ static int compare(const void *a, const void *b) {
 
 /* A static function of a stripped library: the module's name is enough. */
 static void test_library(void **state) {
-    (void)state;
     int numbers[] = {3, 1, 2};
     qsort(numbers, LENGTH_OF(numbers), sizeof *numbers, compare);
     const char *text = words(site_in_libc, true);
@@ -215,7 +207,6 @@ static void test_library(void **state) {
 /* ---- Tests: addr2line -------------------------------------------------------------------------------------------- */
 
 static void test_answers_of_addr2line(void **state) {
-    (void)state;
     static const struct {
         const char *script, *place;
     } answers[] = {
@@ -251,7 +242,6 @@ static void test_answers_of_addr2line(void **state) {
 
 /* What may load a tool, or is for kolk, is not for addr2line. */
 static void test_environment_of_addr2line(void **state) {
-    (void)state;
     setenv("KOLK_STATS", "1", 1);
     setenv("LD_PRELOAD", "/nowhere/none.so", 1);
     const char *place = place_by("#!/bin/sh\n[ -z \"$LD_PRELOAD$KOLK_STATS\" ] && echo 0x1 && echo fire && "
@@ -285,7 +275,6 @@ static void assert_place_by_path(const char *path, const char *expected) {
 /* Only absolute folders count, because a relative one might contain anybody's file of that name.
  * promise: base.h "runs the first ... file capabilities" */
 static void test_folders_of_path(void **state) {
-    (void)state;
     static const char *const relative[] = {"", ":", "::", ".", "bin", "./bin", "bin:", ":bin", "../.", "nowhere:bin"};
     static const char script[] = "#!/bin/sh\necho 0x1; echo fire; echo relative.c:1\n",
                       other[] = "#!/bin/sh\necho 0x1; echo fire; echo absolute.c:1\n";
@@ -365,7 +354,6 @@ static void ask_copy(mode_t mode, char *said, size_t size) {
 
 /* A program with more rights than its user does not lend them to the user's addr2line. */
 static void test_program_with_more_rights(void **state) {
-    (void)state;
     char said[300];
     skip_if_emulated();
     if (getuid() != 0) {
@@ -389,14 +377,11 @@ static void test_program_with_more_rights(void **state) {
     assert_null(strchr(said, '('));
 }
 
-static void on_alarm(int number) {
-    (void)number;
-}
+static void on_alarm(int number) {}
 
 /* First, signals interrupt every wait for addr2line's answer and for its end; then the program ignores SIGCHLD. Neither
  * leaves a child behind. */
 static void test_signals(void **state) {
-    (void)state;
     static const char slow[] = "#!/bin/sh\nsleep 0.03\necho 0x1; echo fire; echo slow.c:1\nexec >&-\nsleep 0.03\n";
     struct sigaction alarm_action = {.sa_handler = on_alarm}, old;
     assert_int_equal(sigaction(SIGALRM, &alarm_action, &old), 0);
@@ -419,7 +404,6 @@ static void test_signals(void **state) {
 /* ---- Tests: shortages -------------------------------------------------------------------------------------------- */
 
 static void test_no_files_left(void **state) {
-    (void)state;
     struct rlimit all, few;
     int next = open("/dev/null", O_RDONLY);
     close(next);
@@ -438,7 +422,6 @@ static void test_no_files_left(void **state) {
 
 /* Descriptors 0, 1 and 2 are closed in every combination, so that the pipe gets some of them. */
 static void test_closed_standard_files(void **state) {
-    (void)state;
     for (int i = 0; i < 8; i++) {
         int kept[3];
         for (int k = 0; k < 3; k++) kept[k] = fcntl(k, F_DUPFD_CLOEXEC, 10);
@@ -461,7 +444,6 @@ static void *ask_often(void *context) {
 }
 
 static void test_threads(void **state) {
-    (void)state;
     fire();
     char expected[200];
     kolk_site_text(last_call.site, true, expected, sizeof expected);

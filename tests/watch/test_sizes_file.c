@@ -63,7 +63,6 @@ static void assert_becomes(const char *before, const char *needs, const char *af
 
 /* promise: base.h "Text that people ... go to stderr" */
 static void test_what_is_written(void **state) {
-    (void)state;
     static const struct {
         const char *before, *needs, *after;
     } rows[] = {
@@ -114,7 +113,6 @@ static void play_edited(const char *argument) {
 }
 
 static void test_what_is_edited_meanwhile(void **state) {
-    (void)state;
     char setting[120];
     snprintf(setting, sizeof setting, "sizes:%s", path);
     write_file("a = 5\n");
@@ -226,7 +224,6 @@ static void try_random_file(uint64_t *random) {
 }
 
 static void test_random_files(void **state) {
-    (void)state;
     uint64_t random = number_from_environment("KOLK_TEST_SEED", 4711);
     print_message("KOLK_TEST_SEED=%" PRIu64 "\n", random);
     for (unsigned n = 0; n < 3000; n++) try_random_file(&random);
@@ -239,7 +236,6 @@ static void test_random_files(void **state) {
 #define WRONG    "kolk: KOLK_STATS: FILE:"
 
 static void test_what_is_not_understood_is_left_alone(void **state) {
-    (void)state;
     static const struct {
         const char *file, *said;
     } rows[] = {
@@ -259,7 +255,6 @@ static void test_what_is_not_understood_is_left_alone(void **state) {
 }
 
 static void test_what_cannot_be_read_or_written(void **state) {
-    (void)state;
     char name[5000];
     write_file("a = 2\n");
     snprintf(name, sizeof name, "%s/inside", path); /* inside a file, not a folder */
@@ -280,7 +275,6 @@ static void test_what_cannot_be_read_or_written(void **state) {
 
 /* The disk is full. */
 static void test_a_file_that_is_cut_short_takes_no_place(void **state) {
-    (void)state;
     struct rlimit before, limit;
     kolk_new_file_ new;
     char left[120];
@@ -302,7 +296,6 @@ static void test_a_file_that_is_cut_short_takes_no_place(void **state) {
 
 /* The system refuses memory from the first, second, third ... request on: the file is read in full, or not at all. */
 static void test_refused_memory(void **state) {
-    (void)state;
     bool through = false;
     for (unsigned n = 1; !through; n++) {
         kolk_sizes_file_ file = {0};
@@ -322,7 +315,6 @@ static void test_refused_memory(void **state) {
 
 /* Files whose length is reported as 0: reading no text is better than reading a part. */
 static void test_files_without_a_length(void **state) {
-    (void)state;
     static const char *const endless[] = {"/proc/self/status", "/dev/zero", "/dev/full"};
     for (size_t i = 0; i < LENGTH_OF(endless); i++) {
         kolk_sizes_file_ file = {0};
@@ -363,7 +355,6 @@ static void *make_first_pool(void *context) {
 static void play_slow_file(const char *argument) {
     static kolk_pool first, second, of_child;
     pthread_t threads[2];
-    (void)argument;
     alarm(20); /* ends a child that would wait for ever */
     is_slow = true;
     assert_int_equal(pthread_create(&threads[0], NULL, make_first_pool, &first), 0);
@@ -389,7 +380,6 @@ static void play_slow_file(const char *argument) {
 /* Forks and statistics do not wait for the slow file; inits do. Each mistake in it is reported once per process.
  * promise: base.h "The first init ... forks do not" */
 static void test_a_file_that_is_slow(void **state) {
-    (void)state;
     static const char *const wrong = BAD "1: \"x\" is not understood: POOL = SLOTS, [SCENE] or # COMMENT\n";
     char expected[1000];
     snprintf(expected, sizeof expected, "%schild: 3\n%schild: 3\n%sparent: 3, 3\n", wrong, wrong, wrong);
@@ -401,7 +391,6 @@ static void test_a_file_that_is_slow(void **state) {
 /* A reader that has the file open sees the whole old text, also with statistics in other formats.
  * promise: base.h "Text that people ... go to stderr" */
 static void test_files_are_replaced_at_once(void **state) {
-    (void)state;
     static const char *const rows[][2] = {{"sizes", "a = 1\n"},
                                           {"openmetrics", "kolk_peak{pool=\"a\",kind=\"pool\"} 1\n"}};
     for (size_t i = 0; i < LENGTH_OF(rows); i++) {
@@ -419,7 +408,6 @@ static void test_files_are_replaced_at_once(void **state) {
 }
 
 static void test_new_files_that_were_left_behind(void **state) {
-    (void)state;
     char left[120];
     write_file("a = 2\n");
     for (unsigned n = 1; n <= 100; n++) {
@@ -442,7 +430,6 @@ static void test_new_files_that_were_left_behind(void **state) {
 }
 
 static void test_links_and_permissions_stay(void **state) {
-    (void)state;
     char link[120];
     struct stat about;
     snprintf(link, sizeof link, "%s.link", path);
@@ -466,7 +453,6 @@ static void test_links_and_permissions_stay(void **state) {
 
 /* Pipes and devices have no text to keep, and are not replaced. */
 static void test_special_files(void **state) {
-    (void)state;
     assert_ending(run_needs("a=1", "/dev/stderr"), 0, MEASURED);
     assert_ending(run_needs("a=1", "/dev/null"), 0, "");
     struct stat about;

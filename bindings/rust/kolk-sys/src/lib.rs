@@ -1281,7 +1281,8 @@ extern "C" {
     ///
     /// Changes nothing and returns KOLK_STRUCT_CHANGED if the objects have a different size or alignment, as after a change
     /// of their struct (see kolk_pool_restore_converted); KOLK_LAYOUT_CHANGED for another such member; KOLK_IN_HOOK if a
-    /// hook is running; KOLK_MOVED if the pool is not at home (reported as well); or what init returns for such hooks.
+    /// hook is running; KOLK_MOVED if the pool is not at home (reported as well); KOLK_AGES_MISSING for
+    /// evict_oldest in a pool without ages; or what init returns for such hooks.
     pub fn kolk_pool_rebind(pool: *mut kolk_pool, desc: *const kolk_pool_desc) -> kolk_status;
     /// Allocates up to n objects and returns how many. Only the allocation of the first one may call on_full, because a
     /// later on_full might evict the objects just allocated.
