@@ -594,7 +594,7 @@ struct kolk_pool {
     uint32_t max_capacity, headroom, low_water;
     kolk_reuse reuse;
     kolk_generations generations;
-    bool keep;
+    bool keep, ranked;
     struct kolk_budget *budget;
     bool (*on_full)(kolk_pool *pool, size_t bytes, void *context);
     double (*cost)(const void *object, void *context);

@@ -386,6 +386,7 @@ void kolk_pool_take_hooks_(kolk_pool *pool, const kolk_pool_desc *desc) {
     pool->low_water = full->low_water;
     pool->on_full = full->on_full;
     pool->cost = full->cost;
+    pool->ranked = full->ranked;
     pool->on_evict = full->on_evict;
     pool->overflow = full->overflow;
     pool->on_low = full->on_low;
