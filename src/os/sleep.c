@@ -171,7 +171,7 @@ bool kolk_wait_(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
     bed *mine = bed_of(word);
     lock_bed(mine);
     bool as_expected = kolk_raw_load_(word, KOLK_SEQ_CST_) == expected;
-    int64_t left = deadline.ns - kolk_now_ns_();
+    int64_t left = deadline.ns > 0 ? deadline.ns - kolk_now_ns_() : 0;
     if (as_expected && left > 0) sleep_in(mine, left);
     unlock_bed(mine);
     return !as_expected || kolk_now_ns_() < deadline.ns;
