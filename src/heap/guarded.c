@@ -125,7 +125,8 @@ static uint32_t take_guarded_slot(kolk_guarded_ *guarded) {
     return n;
 }
 
-/* Begins a block of `size` usable bytes, with so many bytes of pages. */
+/* Takes a slot and makes a block in it: `size` usable bytes, at the end of `pages` bytes of pages. NULL: no slot is
+ * free, or there is no memory. */
 static void *fill_guarded_slot(kolk_guarded_ *guarded, size_t size, size_t pages, const void *site) {
     uint32_t n = take_guarded_slot(guarded);
     if (n == NO_GUARDED) return NULL;

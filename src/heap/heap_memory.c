@@ -400,9 +400,10 @@ KOLK_NOINLINE_ void kolk_heap_deinit(kolk_heap *heap) {
 /* Another thread that trims all heaps meanwhile has slots in hand. It leaves stores in debug mode alone; their failure
  * handler may longjmp. */
 static void reset_class(kolk_heap_inside_ *inside, kolk_slot_store_ *store, const void *site) {
-    if (!store->debug) kolk_lock_word_(&inside->sweeping);
+    bool is_swept = !store->debug;
+    if (is_swept) kolk_lock_word_(&inside->sweeping);
     kolk_store_reset_(store, site);
-    if (!store->debug) kolk_unlock_word_(&inside->sweeping);
+    if (is_swept) kolk_unlock_word_(&inside->sweeping);
 }
 
 KOLK_NOINLINE_ void kolk_heap_reset(kolk_heap *heap) {

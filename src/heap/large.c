@@ -252,7 +252,7 @@ static bool resize_outside(kolk_large_ *large, kolk_large_block_ *block, size_t 
     return done;
 }
 
-/* Resizes a block to so many usable bytes; the budget is the caller's. */
+/* Resizes a block to `size` usable bytes. The caller takes the bytes of the budget, and gives them back. */
 static void *resize_found(kolk_large_ *large, void *block, size_t size) {
     kolk_large_lock_(large);
     kolk_large_block_ *entry = kolk_large_entry_(large, block);

@@ -61,6 +61,11 @@ static inline void mark_start(const void *at) {
     kolk_store_(&record->starts, record->starts | grain_bit(at), KOLK_RELAXED_);
 }
 
+static inline void unmark_start(const void *at) {
+    kolk_leaf_ *record = record_of(at);
+    kolk_store_(&record->starts, record->starts & ~grain_bit(at), KOLK_RELAXED_);
+}
+
 static inline void mark_alive(const void *at) {
     kolk_leaf_ *record = record_of(at);
     kolk_store_(&record->alive, record->alive | grain_bit(at), KOLK_RELEASE_);
@@ -324,9 +329,7 @@ static inline void begin_rest(kolk_nursery_ *nursery, uint32_t run) {
 
 /* Moves the top down to a start. */
 static inline void lower_top(kolk_nursery_ *nursery, unsigned char *start) {
-    kolk_leaf_ *record = record_of(nursery->top);
-    if (nursery->top != nursery->end)
-        kolk_store_(&record->starts, record->starts & ~grain_bit(nursery->top), KOLK_RELAXED_);
+    if (nursery->top != nursery->end) unmark_start(nursery->top);
     nursery->top = start;
 }
 
