@@ -31,9 +31,19 @@ uint64_t kolk_budget_take_(kolk_budget *budget, uint64_t wish, uint64_t unit);
 
 #else /* pools have the caller's memory there, which does not count */
 
-#define kolk_budget_step_(budget, slots, stride) ((void)(budget), (void)(stride), (slots))
-#define kolk_budget_give_(budget, bytes)         ((void)(budget), (void)(bytes))
-#define kolk_budget_take_(budget, wish, unit)    ((void)(budget), (void)(unit), (wish))
+static inline uint32_t kolk_budget_step_(const kolk_budget *budget, uint32_t slots, uint32_t stride) {
+    (void)budget, (void)stride;
+    return slots;
+}
+
+static inline void kolk_budget_give_(kolk_budget *budget, uint64_t bytes) {
+    (void)budget, (void)bytes;
+}
+
+static inline uint64_t kolk_budget_take_(kolk_budget *budget, uint64_t wish, uint64_t unit) {
+    (void)budget, (void)unit;
+    return wish;
+}
 
 #endif
 

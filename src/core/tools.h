@@ -41,15 +41,37 @@ void kolk_tools_remove_root_(const void *start, size_t size);
 
 #else
 
-#define kolk_tools_watch_malloc_()           false
-#define kolk_tools_wrote_(bytes, size)       ((void)(bytes), (void)(size))
-#define kolk_tools_copied_(bytes, size)      ((void)(bytes), (void)(size))
-#define kolk_tools_hide_(bytes, size)        ((void)(bytes), (void)(size))
-#define kolk_tools_show_(bytes, size)        ((void)(bytes), (void)(size))
-#define kolk_tools_begin_libc_()             ((void)0)
-#define kolk_tools_end_libc_()               ((void)0)
-#define kolk_tools_add_root_(start, size)    ((void)(start), (void)(size))
-#define kolk_tools_remove_root_(start, size) ((void)(start), (void)(size))
+static inline bool kolk_tools_watch_malloc_(void) {
+    return false;
+}
+
+static inline void kolk_tools_wrote_(const void *bytes, size_t size) {
+    (void)bytes, (void)size;
+}
+
+static inline void kolk_tools_copied_(const void *bytes, size_t size) {
+    (void)bytes, (void)size;
+}
+
+static inline void kolk_tools_hide_(const void *bytes, size_t size) {
+    (void)bytes, (void)size;
+}
+
+static inline void kolk_tools_show_(const void *bytes, size_t size) {
+    (void)bytes, (void)size;
+}
+
+static inline void kolk_tools_begin_libc_(void) {}
+
+static inline void kolk_tools_end_libc_(void) {}
+
+static inline void kolk_tools_add_root_(const void *start, size_t size) {
+    (void)start, (void)size;
+}
+
+static inline void kolk_tools_remove_root_(const void *start, size_t size) {
+    (void)start, (void)size;
+}
 
 #endif
 #endif
