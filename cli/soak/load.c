@@ -488,7 +488,8 @@ static void run_phase(struct soak_load *load, const struct phase *phase, void (*
     for (uint32_t n = 0; n < count && !soak_problem.found; n++) {
         turn(load, phase->from + (phase->to - phase->from) * n / count);
         if (phase->threads && n % GENERATION == 0) run_threads(load);
-        if (load->probe_every > 0 && n % BATCH == 0 && cli_now() >= load->next_probe) {
+        bool probes = load->probe_every > 0 && load->probes < SOAK_PROBES;
+        if (probes && n % BATCH == 0 && cli_now() >= load->next_probe) {
             load->next_probe += load->probe_every;
             soak_load_probe(load);
         }

@@ -81,6 +81,7 @@ void soak_stats(const struct soak_store *store, kolk_stats *stats);
 enum { SOAK_CYCLE = 1000000 }; /* operations per cycle */
 enum { SOAK_SHIFTS = 6 };      /* sizes of blocks double in so many cycles, and halve in as many */
 enum { SOAK_BORROWS = 6 };
+enum { SOAK_PROBES = 10000 }; /* over the run, also if its last cycle takes longer than the time that was given */
 
 struct soak_queue {
     kolk_queue queue;

@@ -56,8 +56,6 @@ static uint64_t parse_time(const char *text) {
 
 /* ---- The run ----------------------------------------------------------------------------------------------------- */
 
-enum { PROBES = 10000 };
-
 struct soak {
     const cli_context *cli;
     struct soak_load load;
@@ -75,14 +73,14 @@ static void tell(void *context) {
 static void run_cycles(struct soak *soak) {
     struct soak_load *load = &soak->load;
     uint64_t spent = 0;
-    load->probe_every = soak->ns / PROBES;
+    load->probe_every = soak->ns / SOAK_PROBES;
     load->next_probe = soak->begin;
     for (bool good = true; good && spent < soak->ns && !stopped;) {
         good = soak_load_cycle(load, tell, soak);
         spent = cli_now() - soak->begin;
         soak_watch(&soak->memory, load->cycles, spent * SOAK_TENTHS / soak->ns, cli_resident());
     }
-    while (!stopped && !soak_problem.found && load->probes < PROBES) soak_load_probe(load);
+    while (!stopped && !soak_problem.found && load->probes < SOAK_PROBES) soak_load_probe(load);
     soak_load_check(load);
 }
 
