@@ -2,8 +2,8 @@
 # runs: long once
 # Runs the unit tests and the model tests of pool, slot map and byte map on a Cortex-M4 (newlib) and on a RISC-V with 32
 # bits (picolibc), under QEMU. They read the same published vectors as everywhere. Work is shortened. Unless
-# KOLK_TEST_EFFORT is release, test_*_worn.c are omitted, and the RISC-V runs only the models, snapshots, vectors and
-# handles. Prints which programs and tests are left out, and why.
+# KOLK_TEST_EFFORT is release, test_*_worn.c are omitted, and the RISC-V runs only the models, snapshots, vectors,
+# handles, ages and free_n. Prints which programs and tests are left out, and why.
 # Usage: tests.sh
 set -euo pipefail
 
@@ -102,8 +102,8 @@ for machine in cortex-m4 riscv32; do
   if [ "${KOLK_TEST_EFFORT:-release}" != release ]; then
     programs=$(grep -v '_worn\.c$' <<< "$programs")
     if [ $machine = riscv32 ]; then
-      programs=$(grep -E 'model|snapshot|vectors|handles' <<< "$programs")
-      at_least=39
+      programs=$(grep -E 'model|snapshot|vectors|handles|ages|oldest|free_n' <<< "$programs")
+      at_least=40
     fi
   fi
   mkdir -p "$folder/$machine/programs"
