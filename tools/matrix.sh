@@ -89,8 +89,14 @@ machine s390x "big endian"
 machine aarch64 "64-bit ARM"
 machine armhf "32-bit ARM"
 machine riscv64 "64-bit RISC-V"
-# Excludes what Windows lacks, and the tests of mistakes that start hundreds of children (not:wine).
-row mingw-x86_64 "64-bit Windows, under wine: programs, shortened" tools/preset.sh mingw-x86_64
+# Excludes what Windows lacks, and the tests of mistakes that start hundreds of children (not:wine). For a change, the
+# contracts of all kinds, what waits or asks the system, and a sample of the rest.
+if [[ $effort == release ]]; then
+  row mingw-x86_64 "64-bit Windows, under wine: programs, shortened" tools/preset.sh mingw-x86_64
+else
+  sampled mingw-x86_64 "64-bit Windows, under wine: contracts, waiting, samples" \
+    "sample tests/contracts tests/os tests/queue tests/windows windows_unload" "once not:wine build"
+fi
 row mingw-i686 "32-bit Windows: the DLL and a game's mod, built, not run" tools/preset.sh mingw-i686 -N
 row format "clang-format" tools/format.sh --check
 if [[ $effort == release ]]; then

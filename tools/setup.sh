@@ -34,15 +34,21 @@ need_bank() {
   modules libpq-dev=libpq
 }
 
-# The tests that make test runs, and what KOLK_TEST_EFFORT=full adds: the row gcc.
+# The tests that make test runs.
 need_test() {
   need_demo
   need libcmocka-dev header cmocka.h
-  commands g++ python3 redis-server
-  modules libsdl2-dev=sdl2 libsqlite3-dev=sqlite3 liblua5.4-dev=lua5.4 zlib1g-dev=zlib
-  need_bank
+  modules libsqlite3-dev=sqlite3 liblua5.4-dev=lua5.4 zlib1g-dev=zlib libpq-dev=libpq
   need python3-pyte /usr/bin/python3 -c "import pyte"
-  commands pgbouncer openssl faketime sqlite3 git zstd xz-utils=xz lua5.4
+  commands g++ python3 faketime sqlite3 git zstd xz-utils=xz lua5.4
+}
+
+# What the long tests add: servers, and a window.
+need_long() {
+  need_test
+  need_bank
+  commands redis-server pgbouncer openssl
+  modules libsdl2-dev=sdl2
 }
 
 need_abi() {
@@ -60,8 +66,9 @@ need_fresh() {
   commands mmdebstrap
 }
 
+# What KOLK_TEST_EFFORT=full adds: the row gcc.
 need_gcc() {
-  need_test
+  need_long
   need_abi
   need_misuse
   need_web
@@ -89,7 +96,7 @@ need_gcc() {
 }
 
 need_clang() {
-  need_test
+  need_long
   need_services
   need patch command -v patch
   need clang command -v clang
@@ -181,18 +188,18 @@ need_fuzz() {
 }
 
 need_coverage() {
-  need_test
+  need_long
   commands gcovr
 }
 
 need_mcdc() {
-  need_test
+  need_long
   need libclang-rt-19-dev links clang-19 -fprofile-instr-generate
   commands clang-19 llvm-19=llvm-cov-19
 }
 
 need_mutants() {
-  need_test
+  need_long
 }
 
 need_misuse() {

@@ -144,8 +144,9 @@ static void print_text(const cli_context *cli, const struct advisor *advisor) {
     uint64_t pooled = 0;
     bool by_size = false;
     print_runs(cli, &advisor->trace);
-    fprintf(cli->out, "%s: %s allocations by %s sources\n", advisor->name, cli_count(advisor->sources.allocations).text,
-            cli_count(advisor->sources.count).text);
+    fprintf(cli->out, "%s: %s allocations by %s source%s\n", advisor->name,
+            cli_count(advisor->sources.allocations).text, cli_count(advisor->sources.count).text,
+            advisor->sources.count == 1 ? "" : "s");
     load_print_left_out(cli, &advisor->trace);
     if (advisor_warning(advisor))
         fprintf(cli->out, "%s%s%s\n", cli_bold(cli), advisor_warning(advisor), cli_plain(cli));

@@ -23,8 +23,8 @@
 #include <malloc.h>
 #endif
 
-static const uint64_t TIME = UINT64_C(1500000000), TIME_OF_ALL = UINT64_C(10000000000); /* unless samples are too few */
-enum { ROUNDS_OPS = 2000000, ROUNDS_LEAST = 3, ROUNDS_MOST = 51 }; /* operations of the rounds after the first pass */
+static const uint64_t TIME = UINT64_C(250000000), TIME_OF_ALL = UINT64_C(5000000000); /* unless samples are too few */
+enum { ROUNDS_OPS = 2000000, ROUNDS_LEAST = 3, ROUNDS_MOST = 15 }; /* operations of the rounds after the first pass */
 enum { TURN = 16384 };                                             /* operations: about a millisecond */
 enum { WRITTEN_MOST = 8192 }; /* bytes at the beginning of a block: to use more takes longer than any allocator */
 enum { MALLOC_ALIGN_BITS = 4 };

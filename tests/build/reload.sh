@@ -1,4 +1,5 @@
 #!/bin/bash
+# runs: long
 # Builds examples/reload, two programs and two versions of the module that they load, and runs them, with and without
 # debug mode: they must print the contents of examples/reload.expected, and nothing to stderr. A module whose struct has
 # grown is refused.

@@ -20,14 +20,12 @@ possible() {
     END { exit bad }' out
 }
 
-pools() { # TIMES: a trace with two sources for pools, and these lines at its end
+pools() { # TIMES: a trace with a source for a pool, and these lines at its end
   awk -v times="$1" 'BEGIN {
-    print "= Start\n= Thread 0\n= Call a a_new (a.c:1) < main (m.c:1)\n= Call b b_new (b.c:1) < main (m.c:2)"
-    for (round = 0; round < 20; round++)
-      for (frees = 0; frees < 2; frees++)
-        for (i = 1; i <= 60; i++) {
-          if (!frees) printf "@ a + 0x%x 0x20\n@ b + 0x%x 0x40\n", i * 64, 65536 + i * 64
-          else printf "@ a - 0x%x\n@ b - 0x%x\n", i * 64, 65536 + (61 - i) * 64 }
+    print "= Start\n= Thread 0\n= Call a a_new (a.c:1) < main (m.c:1)"
+    for (round = 0; round < 20; round++) {
+      for (i = 1; i <= 60; i++) printf "@ a + 0x%x 0x20\n", i * 64
+      for (i = 1; i <= 60; i++) printf "@ a - 0x%x\n", i * 64 }
     printf "%s= End\n", times }'
 }
 
@@ -106,7 +104,7 @@ done
 # ---- outputs ----
 
 run 0 "$kolk" advise -o - trace
-prints '^trace: 2,400 allocations by 2 sources$'
+prints '^trace: 1,200 allocations by 1 source$'
 run 0 "$kolk" report -o - trace
 prints '^<!doctype html>$'
 check 'there is no file named -' [ ! -e ./- ]

@@ -7,8 +7,6 @@
 #include "../help/stopped.h"
 #include "heap_test.h"
 
-#include <time.h>
-
 static unsigned step; /* the operation before which the process forks */
 static const char *deed_name = "";
 

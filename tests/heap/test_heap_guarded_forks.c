@@ -120,8 +120,9 @@ static void take_and_give(void) {
 
 static void test_forks(void **state) {
     bool more = true;
+    unsigned apart = steps_apart();
     theirs = NULL;
-    for (step = 1; more; step++) {
+    for (step = first_step(); more; step += apart) {
         make_heap(&heap, &(kolk_heap_desc){.name = "level", .debug = "sample=1"});
         for (unsigned i = 0; i < MINE; i++) memset(mine[i] = kolk_heap_alloc(&heap, 100), (int)i, 112);
         more = stop_at_step(step, take_and_give, fork_now);

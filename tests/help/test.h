@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -57,9 +58,14 @@ static inline bool does_a_part(void) {
 }
 
 /* Returns the distance between the steps at which something happens, in a test that tries each: a shortened test tries
- * only every third step. */
+ * only every ninth step. */
 static inline unsigned steps_apart(void) {
-    return does_a_part() ? 3 : 1;
+    return does_a_part() ? 9 : 1;
+}
+
+/* Returns the first of these steps, from 1: a shortened test tries others each time that it runs. */
+static inline unsigned first_step(void) {
+    return 1 + (unsigned)time(NULL) % steps_apart();
 }
 
 /* Ends a program that hangs, so that it fails, or a child that hangs, so that its parent fails. The limit is many times

@@ -1,4 +1,4 @@
-/* runs: slow not:clang wraps: poll */
+/* runs: long not:clang wraps: poll */
 /* Tests the header's promises, sentence by sentence, on connections to a real PostgreSQL server. */
 #include "bank.h"
 

@@ -1,4 +1,4 @@
-/* runs: slow not:clang wraps: PQsetNoticeReceiver kolk_pq_now_ */
+/* runs: long not:clang wraps: PQsetNoticeReceiver kolk_pq_now_ */
 /* Connecting to hosts with several addresses, some of them silent; the adapter's defaults; passwords that change. */
 #include "server.h"
 

@@ -1,4 +1,4 @@
-/* runs: slow not:clang */
+/* runs: long not:clang */
 /* Silent servers and network paths, and the pool's threads that wait for them. No time is measured here: if a call
  * waited until its deadline, the test would exceed its own time limit. */
 #include "proxy.h"

@@ -1,4 +1,4 @@
-/* runs: slow not:clang wraps: poll */
+/* runs: long not:clang wraps: poll */
 /* The state that one borrower leaves to the next, what becomes of prepared statements, and how long the pool itself
  * waits for the server. */
 #include "proxy.h"

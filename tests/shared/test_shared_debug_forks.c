@@ -228,6 +228,7 @@ static void fork_now(void) {
 static void test_a_fork_before_each_step(void **state) {
     static const char *const settings[] = {"bypass", "fill,guard,quarantine=3", "quarantine=2", "sites"};
     skip_if_emulated();
+    unsigned apart = steps_apart();
     for (size_t n = 0; n < (does_a_part() ? 2 : LENGTH_OF(settings)); n++) {
         bool bypass = strcmp(settings[n], "bypass") == 0;
         unsigned steps = 0;
@@ -236,7 +237,7 @@ static void test_a_fork_before_each_step(void **state) {
         for (size_t i = 0; i < LENGTH_OF(deeds); i++) {
             bool more = true;
             current = &deeds[i];
-            for (step = 1; more; step++, steps++) {
+            for (step = first_step(); more; step += apart, steps++) {
                 make_shared(&pool, &(kolk_shared_desc){.object_size = LONG,
                                                        .capacity = CAPACITY,
                                                        .max_threads = 3,

@@ -121,7 +121,7 @@ static void fork_everywhere(const deed *what, uint32_t cache, bool can_grow) {
     unsigned apart = steps_apart(), forks = 0;
     current = what;
     most_lost = 0;
-    for (step = 1 + (unsigned)time(NULL) % apart; more; step += apart, forks++) {
+    for (step = first_step(); more; step += apart, forks++) {
         make_shared(&pool, &(kolk_shared_desc){.name = "forks",
                                                .object_size = can_grow ? 512 : 8,
                                                .capacity = can_grow ? 8 : CAPACITY,
