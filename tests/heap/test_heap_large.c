@@ -276,7 +276,7 @@ static void compare_with_model(item *items) {
 
 static void test_random_work(void **state) {
     static item items[MOST];
-    uint64_t random = seed, steps = does_a_part() ? operations / 4 : operations;
+    uint64_t random = seed, steps = does_a_part() ? operations / 8 : operations;
     for (int round = 0; round < 3; round++) {
         memory.no_resize = round == 1;
         memory.no_trim = round == 2;
@@ -284,7 +284,7 @@ static void test_random_work(void **state) {
         memset(items, 0, sizeof items);
         for (uint64_t n = 0; n < steps; n++) {
             /* works alternately on all items, which fills the table, and on a sixteenth of them */
-            uint32_t among = n % 20000 < 10000 ? MOST : MOST / 16;
+            uint32_t among = n * 3 / steps % 2 ? MOST / 16 : MOST;
             random_step(&large, &items[MOST - 1 - random_below(&random, among)], &random, 6);
             if (n % 997 == 0) assert_true(kolk_large_is_valid_(&large));
             if (n % (steps / 2) == steps / 2 - 1) compare_with_model(items);
@@ -339,7 +339,7 @@ enum { THREADS = 4, ITEMS = 100 };
 static void *work(void *number) {
     static item all[THREADS][ITEMS];
     item *items = all[*(uint64_t *)number];
-    uint64_t random = seed + *(uint64_t *)number, steps = operations / (does_a_part() ? 16 : 4);
+    uint64_t random = seed + *(uint64_t *)number, steps = operations / (does_a_part() ? 32 : 4);
     size_t inside;
     for (uint64_t n = 0; n < steps; n++) {
         item *it = &items[random_below(&random, ITEMS)];

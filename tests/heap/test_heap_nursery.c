@@ -503,7 +503,7 @@ static void *exchange_blocks(void *unused) {
 }
 
 static void test_threads(void **state) {
-    for (unsigned round = 0; round < (SLOW_CALLS ? 4u : 20u); round++) {
+    for (unsigned round = 0; round < (does_a_part() ? 4u : 20u); round++) {
         begin_young(&(kolk_heap_desc){.name = "young"});
         run_threads(THREADS, exchange_blocks, NULL, 0);
         unsigned left = 0;
