@@ -10,6 +10,7 @@ LIBRARY is a libkolk.a built without sanitizers. With --check, the columns for k
 tables. (The columns for malloc depend on the C library.) Columns whose tool is missing are left out, and are named.
 """
 import concurrent.futures
+import functools
 import os
 import pathlib
 import re
@@ -36,12 +37,12 @@ TWINS = [WRONG, CLEAN]
 ASAN = ("-fsanitize=address",)
 # Dead values on the stack sometimes hide a leak, so they are not searched. No cell needs symbols.
 NO_DEAD_VALUES = {"LSAN_OPTIONS": "use_stacks=0:use_registers=0", "ASAN_OPTIONS": "symbolize=0"}
-MEMCHECK = ("valgrind", "-q", "--leak-check=full")
+MEMCHECK = ("valgrind", "-q", "--leak-check=full", "--sanity-level=0")  # it does not check itself, which takes long
 AT_ONCE = 60  # programs per start of a tool, because the start takes longer than some programs
 
 
 def suffix(flags):
-    """Returns what distinguishes the functions of a file that is compiled in this way."""
+    """Returns what distinguishes the programs of a file that is compiled in this way."""
     return re.sub(r"\W", "", "_".join(["", *flags]))
 
 
@@ -52,11 +53,11 @@ class Column:
         self.title = title
         self.build = build
         self.environment = environment or {}
-        self.runner = list(runner)
+        self.runner = runner
         self.malloc = "-DMALLOC" in build
         self.kind = kind
         self.bundle = tuple(flag for flag in build if flag in ASAN + MALLOC)
-        self.start = (self.bundle, tuple(sorted(self.environment.items())), tuple(runner))  # columns that can run together
+        self.start = (self.bundle, tuple(sorted(self.environment.items())), runner)  # columns that can run together
 
     def entry(self, twin, name):
         """Returns the name of such a program in the bundle."""
@@ -128,15 +129,7 @@ def all_mistakes():
 
 # Without debug information, in the library too: no cell needs it, and Valgrind cannot read every version.
 COMPILE = [CC, "-std=c11", "-O1", "-w", "-Iinclude"]
-
-
-def link_bundle(binary, made, entries, flags, library):
-    """Links all programs that can run in one process: see tests/misuse/bundle.h."""
-    source = binary.with_suffix(".c")
-    listed = " ".join(f"X({entry})" for entry in entries)
-    source.write_text(f"#define PROGRAMS(X) {listed}\n#include \"{(SOURCES / 'bundle.h').resolve()}\"\n")
-    libraries = [] if "-DMALLOC" in flags else [library]
-    subprocess.run([*COMPILE, "-Wl,-S", *flags, source, *made, *libraries, "-o", binary], check=True)
+UNWINDER = ["-Wl,--no-as-needed", "-lgcc_s"]  # or glibc would load it at each report, and Valgrind read all of it
 
 
 def run_programs(start, binary, entries):
@@ -185,37 +178,35 @@ def cell_of(output, status):
     return ", ".join(answers) or "silent"
 
 
-def missing_tool(column, folder):
-    """Returns the tool that this column needs, if the tool does not work here."""
-    source, binary = folder / "probe.c", folder / "probe"
-    source.write_text("int main(void) { return 0; }\n")
-    try:
-        flags = [flag for flag in column.build if flag != "-DMALLOC"]
-        subprocess.run([CC, *flags, source, "-o", binary], check=True, capture_output=True)
-        subprocess.run([*column.runner, binary], check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError):
-        return column.runner[0] if column.runner else " ".join([CC, *flags])
+@functools.cache
+def missing_tool(flags, runner):
+    """Returns the tool that is needed to build with these flags and to run so, if it does not work here."""
+    with tempfile.TemporaryDirectory() as folder:
+        binary = f"{folder}/probe"
+        try:
+            subprocess.run([CC, *flags, "-xc", "-", "-o", binary], input=b"int main(void) { return 0; }", check=True, capture_output=True)
+            subprocess.run([*runner, binary], check=True, capture_output=True)
+        except (OSError, subprocess.CalledProcessError):
+            return runner[0] if runner else " ".join([CC, *flags])
     return None
 
 
 def make_bundles(runs, library, folder, workers):
-    """Returns the binaries, by Column.bundle."""
-    files = {}  # the programs, by bundle, flags and source
-    for mistake, column in runs:
-        for twin in TWINS:
-            files.setdefault((column.bundle, column.build + twin, mistake.source), set()).add(column.entry(twin, mistake.name))
-    made = {key: folder / f"{number}.o" for number, key in enumerate(files)}
-    bundles = {key[0]: folder / "".join(["all", *key[0]]) for key in files}
+    """Returns the executables, by Column.bundle: each has all programs that can run in one process."""
+    keys = {(column.bundle, column.build + twin, mistake.source): None for mistake, column in runs for twin in TWINS}
+    made = {key: folder / f"{number}.o" for number, key in enumerate(keys)}
+    bundles = {key[0]: folder / "".join(["all", *key[0]]) for key in keys}
 
     def compile_one(key):
         _, flags, source = key
         subprocess.run([*COMPILE, *flags, f"-DBUILD={suffix(flags)}", "-c", source, "-o", made[key]], check=True)
 
     def link(bundle):
-        keys = [key for key in files if key[0] == bundle]
-        link_bundle(bundles[bundle], [made[key] for key in keys], sorted(set().union(*map(files.get, keys))), bundle, library)
+        objects = [made[key] for key in keys if key[0] == bundle]
+        libraries = UNWINDER if "-DMALLOC" in bundle else [library, *UNWINDER]
+        subprocess.run([CC, "-Wl,-S", *bundle, *objects, *libraries, "-o", bundles[bundle]], check=True)
 
-    list(workers.map(compile_one, files))
+    list(workers.map(compile_one, keys))
     list(workers.map(link, bundles))
     return bundles
 
@@ -299,7 +290,7 @@ def main():
     columns = [column for columns in TABLES for column in columns if not (checking and column.malloc)]
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        missing = {column: missing_tool(column, folder) for column in columns}
+        missing = {column: missing_tool(column.bundle, column.runner) for column in columns}
         for column in filter(missing.get, columns):
             print(f"{column.title}: left out, as {missing[column]} does not work here")
         columns = [column for column in columns if not missing[column]]

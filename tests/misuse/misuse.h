@@ -1,12 +1,20 @@
 /* misuse.h: the vocabulary of the mistakes in this folder. Each of them is a program, which makes one mistake and
  * continues. One source makes several programs: on kolk_pool; with -DPACKED on kolk_slotmap; with -DSHARED on
  * kolk_shared; with -DRESOURCE on kolk_resource_pool; with -DHEAP on kolk_heap; with -DMALLOC on malloc; and with
- * -DCLEAN the twin of each without the mistake. A file that is compiled with -DPROGRAM=NAME is the program of one
- * mistake. tools/misuse.py runs all of them and reads their output:
+ * -DCLEAN the twin of each without the mistake.
  *
+ * The programs of a file are one executable, because compiling takes longer than running, as does starting a tool:
+ *
+ *     gcc -Iinclude tests/misuse/pool.c libkolk.a -o mistakes && ./mistakes double_free_later leak_exit
+ *
+ * The arguments name the programs, each of which runs in a fork of a fresh process. Files that are compiled in
+ * different ways can be linked into one executable too: -DBUILD=_clean appends this word to the names. On stderr:
+ *
+ *     program: NAME
  *     stage: misuse    the mistake is made now; the verbs inside it are not announced
  *     stage: alloc     (free, deinit, exit) the program does this now: later reports appeared only at this stage
- *     answer: NULL     a function returned NULL, or a pattern of the debug mode was read */
+ *     answer: NULL     a function returned NULL, or a pattern of the debug mode was read
+ *     status: 0        the program's exit status, or minus the number of the signal that ended it */
 #ifndef KOLK_TESTS_MISUSE_H
 #define KOLK_TESTS_MISUSE_H
 
@@ -15,6 +23,9 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define SIZE 32 /* bytes of an object */
 
@@ -297,29 +308,51 @@ static pool items, others;
 
 #define RUN_AROUND(name, begin, finish)                                                                                \
     static void name(void);                                                                                            \
-    int RUN(name)(void) {                                                                                              \
+    static int run_##name(void) {                                                                                      \
         begin;                                                                                                         \
         name();                                                                                                        \
         finish;                                                                                                        \
         stage("exit");                                                                                                 \
         return 0;                                                                                                      \
     }                                                                                                                  \
+    static const struct program program_##name                                                                         \
+        __attribute__((section("programs"), used)) = {#name STRING(BUILD), run_##name};                                \
     static void name(void)
 
-/* The name of the function that runs a mistake in this build of the file. */
 #ifndef BUILD
 #define BUILD
 #endif
-#define RUN(name)          PASTE(run_, name, BUILD)
-#define PASTE(a, b, c)     PASTE_NOW(a, b, c)
-#define PASTE_NOW(a, b, c) a##b##c
+#define STRING(word)     STRING_NOW(word)
+#define STRING_NOW(word) #word
 
-#ifdef PROGRAM
-int RUN(PROGRAM)(void);
+/* The linker makes one array of the programs of all files. */
+struct program {
+    const char *name;
+    int (*run)(void);
+};
+extern const struct program __start_programs[], __stop_programs[];
 
-int main(void) {
-    return RUN(PROGRAM)();
+static int run_forked(int (*run)(void)) {
+    int status;
+    pid_t child = fork();
+    if (child < 0) exit(1);
+    if (child == 0) {
+        alarm(60);
+        exit(run());
+    }
+    if (waitpid(child, &status, 0) != child) exit(1);
+    return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
-#endif
+
+/* Weak, as each file of an executable has it. */
+__attribute__((weak)) int main(int argc, char **argv) {
+    for (int i = 1; i < argc; i++)
+        for (const struct program *program = __start_programs; program < __stop_programs; program++) {
+            if (strcmp(program->name, argv[i]) != 0) continue;
+            fprintf(stderr, "program: %s\n", argv[i]);
+            fprintf(stderr, "status: %d\n", run_forked(program->run));
+        }
+    return 0;
+}
 
 #endif

@@ -123,27 +123,29 @@ forks() { # runs: long
     ends 0 env KOLK_TEST_EFFORT=quick KOLK_DEBUG=fill,guard,quarantine=64 LD_PRELOAD="$library" "$work/life" forks "$work"
 }
 
-# says WHAT EXPECTED COMMAND...: the command's first report must be this; `silent`: there must be no report.
+make_mistakes() {
+  compile -w -DMALLOC -c tests/misuse/pool.c -o "$work/wrong.o"
+  compile -w -DMALLOC -DCLEAN -DBUILD=_clean -c tests/misuse/pool.c -o "$work/clean.o"
+  compile "$work/wrong.o" "$work/clean.o" -o "$work/mistakes"
+}
+
+# says SETTINGS NAME|REPORT...: the first report of each of these programs must be this; `silent`: there must be none.
 says() {
-  local what=$1 expected=$2 said
-  { "${@:3}" > "$work/said" 2>&1 || true; } 2> /dev/null
-  said=$(grep '^kolk: ' "$work/said" | grep -v 'still alive' | head -n 1 || true)
-  case $expected in
-    silent) [[ -z $said ]] || fail "$what: $said" ;;
-    *) [[ $said == "kolk: malloc"*": $expected"* ]] || fail "$what: '$said', not '$expected': $(cat "$work/said")" ;;
-  esac
+  local rows=("${@:2}") row said
+  ends 0 env $1 LD_PRELOAD="$library" "$work/mistakes" "${rows[@]%%|*}"
+  for row in "${rows[@]}"; do
+    read -r said || true
+    [[ $said == "$row"* ]] || fail "$1: '$said', not '$row': $(cat "$work/err")"
+  done < <(awk '/^program: / { name = $2; said = "silent" }
+    /^kolk: / && !/still alive/ && said == "silent" { said = $0; sub(/^kolk: malloc[^:]*: /, "", said) }
+    /^status: / { print name "|" said }' "$work/err")
 }
 
 # Runs the programs of the table for malloc, and checks their reports without settings, and with KOLK_DEBUG=all.
 misuse() {
-  local name plain debug
-  while IFS='|' read -r name plain debug; do
-    compile -w -DMALLOC "-DPROGRAM=$name" tests/misuse/pool.c -o "$work/wrong"
-    compile -w -DMALLOC -DCLEAN "-DPROGRAM=$name" tests/misuse/pool.c -o "$work/clean"
-    says "$name" "$plain" under "$work/wrong"
-    says "$name, all" "$debug" env KOLK_DEBUG=all LD_PRELOAD="$library" "$work/wrong"
-    says "$name, clean, all" silent env KOLK_DEBUG=all LD_PRELOAD="$library" "$work/clean"
-  done << 'END'
+  local table
+  make_mistakes
+  mapfile -t table << 'END'
 double_free_at_once|double free of a block|double free of slot
 double_free_later|double free of a block|double free of slot
 double_free_reused|double free of a block|double free of slot
@@ -161,19 +163,27 @@ pointer_wild|free of a pointer that does not belong to this heap|free of a point
 uninitialised_read|silent|silent
 leak_exit|silent|silent
 END
+  says "" "${table[@]%|*}"
+  says KOLK_DEBUG=all "${table[@]/|*|/|}"
+  says KOLK_DEBUG=all "${table[@]/|*/_clean|silent}"
   first_call
 }
 
 # If the program's very first call is a mistake, the report must still name the heap.
 first_call() {
-  local call
-  for call in 'free(&local)' 'free_sized(&local, 4)' 'malloc_usable_size(&local)'; do
-    echo "#include <stddef.h>
-      void free(void *), free_sized(void *, size_t);
-      size_t malloc_usable_size(void *);
-      int main(void) { int local; $call; }" > "$work/first.c"
-    compile -w "$work/first.c" "$library" -o "$work/first"
-    ends 134 under "$work/first"
+  local arguments
+  echo '#include <stddef.h>
+    void free(void *), free_sized(void *, size_t);
+    size_t malloc_usable_size(void *);
+    int main(int count, char **arguments) {
+        int local;
+        if (count == 1) free(&local);
+        if (count == 2) free_sized(&local, 4);
+        return !arguments || (count == 3 && malloc_usable_size(&local));
+    }' > "$work/first.c"
+  compile "$work/first.c" "$library" -o "$work/first"
+  for arguments in '' a 'a b'; do
+    ends 134 under "$work/first" $arguments
     is '^kolk: malloc: (free|usable_size) of a pointer that does not belong to this heap' "$work/err"
   done
 }
@@ -306,13 +316,10 @@ guards() {
     [[ ! -s $work/err ]] || fail "with sample=$name: $(cat "$work/err")"
     is '"name": "malloc", .*"debug": \["sample"\]' "$work/s.json"
   done
-  for name in after_free_read after_free_write bounds_overflow_16; do
-    compile -w -DMALLOC "-DPROGRAM=$name" tests/misuse/pool.c -o "$work/wrong"
-    ends 139 env KOLK_DEBUG=sample=1 LD_PRELOAD="$library" "$work/wrong"
-  done
-  compile -w -DMALLOC -DPROGRAM=double_free_later tests/misuse/pool.c -o "$work/wrong"
-  says double_free_later "double free of guarded block 0 by free_object (misuse.h:" \
-    env KOLK_DEBUG=sample=1 LD_PRELOAD="$library" "$work/wrong"
+  make_mistakes
+  says KOLK_DEBUG=sample=1 "after_free_read|silent" "after_free_write|silent" "bounds_overflow_16|silent"
+  [[ $(grep -c '^status: -11$' "$work/err") == 3 ]] || fail "with sample=1: $(cat "$work/err")"
+  says KOLK_DEBUG=sample=1 "double_free_later|double free of guarded block 0 by free_object (misuse.h:"
 }
 
 settings() {
