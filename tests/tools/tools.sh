@@ -37,8 +37,9 @@ need() {
 make_programs() {
   local name
   for name in "$@"; do
-    "$compiler" "${flags[@]}" "tests/tools/$name.c" "$build/libkolk.a" -o "$work/$name.static"
-    "$compiler" "${flags[@]}" "tests/tools/$name.c" -L"$build" -lkolk -o "$work/$name.shared"
+    "$compiler" "${flags[@]}" -c "tests/tools/$name.c" -o "$work/$name.o"
+    "$compiler" "${flags[@]}" "$work/$name.o" "$build/libkolk.a" -o "$work/$name.static"
+    "$compiler" "${flags[@]}" "$work/$name.o" -L"$build" -lkolk -o "$work/$name.shared"
   done
 }
 
