@@ -1,23 +1,8 @@
-// Runs in the page of kolk report, after axe-core and before the page's own script: uses the page as people do, and leaves
-// the results as lines of text in an element of their own, for page.sh. Each line is "ok ..." or "WRONG ...".
+// Uses the pages of kolk report as people do.
 'use strict';
-const problems = [];
-window.addEventListener('error', event => problems.push(event.message));
-document.addEventListener('securitypolicyviolation', event => problems.push('a request: ' + event.blockedURI));
-for (const level of ['error', 'warn']) console[level] = (...words) => problems.push(words.join(' '));
+const {check, checkLook, run} = require('../help/pages.js');
 
-window.addEventListener('load', async () => {
-  const said = [];
-  const recording = JSON.parse(document.getElementById('data').textContent).file;
-  const check = (what, holds) => said.push((holds ? 'ok ' : 'WRONG ') + what);
-  const test = {'pools.trace': testPools, 'its.log': testLog}[recording] || testPaths;
-  await test(check).then(() => testAll(check)).catch(error => said.push('WRONG ' + error.stack));
-  const result = document.createElement('pre');
-  result.id = 'result';
-  result.textContent = '\n' + said.join('\n') + '\nthe end\n';
-  document.body.append(result);
-});
-
+// These tests run in the page.
 async function testPaths(check) {
   const items = () => [...document.querySelectorAll('[role=treeitem]')];
   const item = text => items().find(node => node.textContent.startsWith(text));
@@ -108,13 +93,21 @@ async function testLog(check) {
   find.dispatchEvent(new Event('input', {bubbles: true}));
 }
 
-async function testAll(check) {
-  check('colors: ' + location.hash, matchMedia('(prefers-color-scheme: dark)').matches === (location.hash === '#dark'));
-  check('no sideways scrolling', document.documentElement.scrollWidth <= document.documentElement.clientWidth);
-
-  const found = await axe.run();
-  for (const rule of found.violations) check('axe: ' + rule.id + ': ' + rule.help + ': ' + rule.nodes[0].html, false);
-  check('axe ran ' + (found.passes.length > 20), found.passes.length > 20);
-  for (const problem of problems) check(problem, false);
-  check('the console is clean', problems.length === 0);
-}
+run(async visit => {
+  const see = (name, width, height, look, test) => visit(name + '.html', width, height, look, async page => {
+    if (name === 'its' && !look.dark) {
+      const {data} = await page.tell('Page.printToPDF', {displayHeaderFooter: false});
+      check('printed: ' + data.length, Buffer.from(data, 'base64').subarray(0, 5).toString() === '%PDF-');
+    }
+    const said = await page.run(`(async said => { await (${test})((what, holds) => said.push([what, Boolean(holds)])); return said; })([])`);
+    for (const [what, holds] of said) check(what, holds);
+    await checkLook(page, look, `${name} ${width} ${look.dark ? 'dark' : 'light'}`);
+  });
+  const dark = {dark: true}, wide = [1200, 900], narrow = [390, 800];
+  for (const size of [wide, narrow])
+    for (const look of [{}, dark]) await see('its', ...size, look, testPaths);
+  await see('pools', ...wide, {}, testPools);
+  await see('pools', ...narrow, dark, testPools);
+  await see('log', ...wide, dark, testLog);
+  await see('log', ...narrow, {}, testLog);
+});

@@ -1,16 +1,6 @@
-// Uses the page of make web as people do. Prints a line for each check, and exits with 1 if one is WRONG.
-// Usage: page.js BROWSER FOLDER AXE    FOLDER has kolk.html
+// Uses the page of make web as people do.
 'use strict';
-const fs = require('fs');
-const {open} = require('../../tools/browser.js');
-const [path, folder, axe] = process.argv.slice(2);
-const url = 'file://' + folder + '/kolk.html';
-let wrong = 0;
-
-function check(what, holds) {
-  if (!holds) wrong++;
-  console.log((holds ? 'ok ' : 'WRONG ') + what);
-}
+const {check, checkLook, run} = require('../help/pages.js');
 
 // What a test sees and does in a page: texts of elements, clicks in their middle, frames that pass.
 function use(page) {
@@ -25,13 +15,9 @@ function use(page) {
   const until = async expression => { // polls; the test as a whole has a limit
     while (!await page.run(expression)) await new Promise(resolve => setTimeout(resolve, 20));
   };
-  const steps = async (most, expression) => { // clicks Step until it holds
-    for (let n = 0; n < most; n++) {
-      if (await page.run(expression)) return true;
-      await page.run(`document.getElementById('step').click()`);
-    }
-    return page.run(expression);
-  };
+  const steps = (most, expression) => page.run(`(() => { // clicks Step until it holds
+    for (let n = 0; n < ${most} && !(${expression}); n++) document.getElementById('step').click();
+    return ${expression}; })()`);
   return {text, number, all, click, until, steps};
 }
 
@@ -195,10 +181,9 @@ async function testKeys(page) {
   check('Home: least slots, and a new pool', await number('slot-count') === 64 && (await text('state')).startsWith('stale'));
 }
 
-async function testLook(page, {dark, still}, name) {
+async function testLook(page, look, name) {
   const {text, click} = use(page);
-  check(name + ': colors', await page.run(`matchMedia('(prefers-color-scheme: dark)').matches`) === Boolean(dark));
-  if (still) {
+  if (look.still) {
     check(name + ': it rests', await text('play') === 'Play' && await page.run(`(async () => {
       const before = JSON.stringify(read());
       for (let n = 0; n < 10; n++) await new Promise(requestAnimationFrame);
@@ -216,34 +201,16 @@ async function testLook(page, {dark, still}, name) {
   await click('take');
   const sizes = await page.run(`['sky', 'slots', 'heap'].map(id => [byId(id).clientWidth, byId(id).clientHeight])`);
   check(name + ': the pictures have room: ' + sizes, sizes.every(([wide, high]) => wide >= 280 && high >= 200));
-  check(name + ': no sideways scrolling', await page.run('document.documentElement.scrollWidth <= document.documentElement.clientWidth'));
-  await page.run(fs.readFileSync(axe, 'utf8') + ';0');
-  const found = await page.run(`axe.run().then(({violations, passes}) => ({passes: passes.length,
-    violations: violations.map(rule => rule.id + ': ' + rule.help + ': ' + rule.nodes[0].html)}))`);
-  for (const violation of found.violations) check(name + ': axe: ' + violation, false);
-  check(`${name}: axe ran ${found.passes} rules`, found.passes > 15);
+  await checkLook(page, look, name);
 }
 
-(async () => {
-  const browser = await open(path, folder + '/profile');
-  const visit = async (width, height, look, test) => {
-    const page = await browser.page(url, width, height, look);
-    await test(page);
-    for (const problem of page.problems) check(problem, false);
-    check('one file, no request, a clean console', page.requests.length === 1 && page.requests[0] === url && page.problems.length === 0);
-    await page.close();
-  };
-  await visit(1280, 900, {}, async page => {
+run(async visit => {
+  await visit('kolk.html', 1280, 900, {}, async page => {
     await testHandle(page);
     await testPolicies(page);
     await testHeap(page);
   });
-  await visit(1280, 900, {}, testKeys);
+  await visit('kolk.html', 1280, 900, {}, testKeys);
   for (const [width, height, look] of [[1280, 900, {}], [1280, 900, {dark: true, still: true}], [360, 740, {still: true}], [360, 740, {dark: true}]])
-    await visit(width, height, look, page => testLook(page, look, `${width} ${look.dark ? 'dark' : 'light'}`));
-  await browser.close();
-  process.exit(wrong ? 1 : 0);
-})().catch(error => {
-  console.log('WRONG ' + error.stack);
-  process.exit(1);
+    await visit('kolk.html', width, height, look, page => testLook(page, look, `${width} ${look.dark ? 'dark' : 'light'}`));
 });
