@@ -54,9 +54,7 @@ in_kolk_c=$(grep -cE '^/\* ==== src/.*\.c =' kolk.c)
 pair() { # EXAMPLE MEMBER...: makes kolk.h and kolk.c of these members in EXAMPLE_pair, and links the example with them
   local folder=$1_pair
   "$top/tools/dist.py" two "$folder" "${@:2}"
-  quiet "$CC" -std=c11 -O0 -I"$folder" -c "$top/examples/$1.c" -o "$folder/example.o"
-  quiet "$CC" -std=c11 -O0 "${warnings[@]}" -c "$folder/kolk.c" -o "$folder/kolk.o"
-  quiet "$CC" "$folder/example.o" "$folder/kolk.o" -o "$folder/$1" -pthread
+  quiet "$CC" -std=c11 -O0 "${warnings[@]}" -I"$folder" "$top/examples/$1.c" "$folder/kolk.c" -o "$folder/$1" -pthread
   quiet "$CXX" -std=c++17 "${cxx_warnings[@]}" -fsyntax-only -x c++ -include "$folder/kolk.h" /dev/null
 }
 
