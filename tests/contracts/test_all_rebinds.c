@@ -1,6 +1,6 @@
 /* For every kind with a rebind, and for each member of its descriptor: rebind accepts what init has accepted, refuses
  * what init refuses, and refuses a change of what it cannot change. A refused rebind leaves everything as it was.
- * tests/build/lists.sh compares the rows with the headers, so that a new member gets a row. */
+ * tests/build/lists.py compares the rows with the headers, so that a new member gets a row. */
 #include "kinds.h"
 
 /* What a rebind does with a member. */
