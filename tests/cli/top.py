@@ -69,7 +69,7 @@ def main():
     process = str(target.pid)
 
     atexit.register(target.kill)
-    terminal = Terminal(kolk, "-d", "50", process)
+    terminal = Terminal(kolk, "-d", "20", process)
     terminal.expect(f"top_server, process {process}: 3 pools", "POOL +KIND", "sessions +pool", "requests +shared",
                     "Jckets +shared +1 +1 +1 .* 1 for [0-9]+ s", "F10 Quit")
     terminal.press("/sexx\x7f\x7f")
@@ -88,8 +88,11 @@ def main():
     terminal.expect("(?s)Jckets .*sessions .*requests")
     terminal.press("I<\x1b[B\x1b[6~\x1b[A\x1b[5~\x1b[4~\x1b[1~\x0c")  # by TREND; all rows are visible
     terminal.expect("1 creeping", r"(?s)sessions [^\n]*\+[0-9]+/s 100\.0 % creeps.*requests")  # after 60 looks
-    target.send_signal(signal.SIGKILL)
+    terminal.child.send_signal(signal.SIGSTOP)  # it would see a process that has ended and has not been waited for
+    os.waitpid(terminal.child.pid, os.WUNTRACED)
+    target.kill()
     target.wait()
+    terminal.child.send_signal(signal.SIGCONT)
     terminal.expect("The last look: there is no such process")
     terminal.press("q")
     terminal.quits()
