@@ -37,7 +37,7 @@ check 'a whole page' [ "$(tail -n 1 its.html)" = '</html>' ]
 check 'no other file is needed' [ -z "$(grep -v Content-Security its.html | grep -E '(src|href|url|@import|fetch|XMLHttpRequest)[=( ]')" ]
 run 0 "$kolk" report -o page.html its.trace
 check 'the same page' cmp -s page.html its.html
-run 0 "$kolk" report < /dev/null
+run 0 "$kolk" report --no-advice < /dev/null
 check 'the built-in recording' grep -q '"file": "sqlite.mtrace.zst"' sqlite.html
 
 printf '= Start\n@ 1 + 1000 64\n= Call 1 </script><script>alert(1)</script> "quoted" \\ \001 \377 < main\n= End\n' > hostile.trace
