@@ -474,21 +474,21 @@ serve() {
 }
 
 servers() { # runs: long
-  local port=$((20000 + $$ % 10000)) answer
-  programs
+  local port=$((20000 + $$ % 10000)) answer many=5
+  [[ ${KOLK_TEST_EFFORT:-} != quick ]] || many=2
   same_if_there lua5.4 -e 'local t = {} for i = 1, 200000 do t[i % 1000] = ("x"):rep(i % 300) .. i end
     local n = 0 for k, v in pairs(t) do n = n + #v end print(n)'
   same_if_there node -e 'let m = new Map(); for (let i = 0; i < 200000; i++) m.set(i % 5000, Buffer.alloc(i % 2000, 1));
     let n = 0; for (const b of m.values()) n += b.length; console.log(n)'
   if command -v stress-ng > /dev/null; then
-    ends 0 under stress-ng --malloc 2 --malloc-ops 50000 --verify --quiet
+    ends 0 under stress-ng --malloc 2 --malloc-ops ${many}0000 --verify --quiet
   else
     skipped+=(stress-ng)
   fi
   if command -v redis-server > /dev/null && command -v redis-benchmark > /dev/null; then
     serve redis-server --port $port --dir "$work" --save "" --appendonly no --io-threads 2
     until redis-cli -p $port ping > /dev/null 2>&1; do sleep 0.1; done
-    ends 0 under redis-benchmark -p $port -n 5000 -r 2000 -q -t set,get,lpush,lpop,sadd,hset,zadd,mset
+    ends 0 under redis-benchmark -p $port -n ${many}000 -r 2000 -q -t set,get,lpush,lpop,sadd,hset,zadd,mset
     ends 0 redis-cli -p $port save
     answer=$(redis-cli -p $port info server | grep -c ^redis_version)
     [[ $answer == 1 ]] || fail "redis-server has gone: $(cat "$work/server.log")"
