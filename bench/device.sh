@@ -59,15 +59,15 @@ measure() {
 
 # row TITLE CELL: a row of the table; CELL is awk that prints a cell, with a kind's numbers in f[name, 1] and so on
 row() {
-  printf '| %s |' "$1"
-  for kind in "${kinds[@]}"; do
-    printf ' %s |' "$(awk "{ for (i = 2; i <= NF; i++) f[\$1, i - 1] = \$i } END { $2 }" "$folder/$machine.$kind")"
-  done | sed -E ':a; s/([0-9])([0-9]{3})($|[^0-9])/\1,\2\3/; ta'
-  echo
+  awk "function cell() { $2; printf \" | \"; split(\"\", f) }
+    BEGIN { printf \"| $1 | \" }
+    FNR == 1 && NR > 1 { cell() }
+    { for (i = 2; i <= NF; i++) f[\$1, i - 1] = \$i }
+    END { cell(); print \"\" }" "${kinds[@]/#/$folder/$machine.}"
 }
 
 # call TITLE NAME: a row of instructions
-call() { row "$1" "if ((\"$2\", 1) in f) print f[\"$2\", 1] \" / \" f[\"$2\", 2]"; }
+call() { row "$1" "if ((\"$2\", 1) in f) printf f[\"$2\", 1] \" / \" f[\"$2\", 2]"; }
 
 table() {
   printf '| |'
@@ -77,12 +77,12 @@ table() {
     [[ -e $folder/$machine.trays ]] || continue
     choose $machine
     echo "| **$machine**, gcc $("${compiler[0]}" -dumpfullversion) | | | | | | | |"
-    row 'bytes of text' 'print f["text", 1]'
-    row 'bytes of the struct' 'print f["struct", 1]'
-    row 'bytes for each slot' 'print f["slot", 1]'
-    row 'bytes of stack: init, alloc, free' 'print f["init", 3] ", " f["alloc", 3] ", " f["free", 3]'
-    row 'of a mistake that is reported' 'print f["mistake", 3]'
-    row 'instructions of init, at most' 'print f["init", 2]'
+    row 'bytes of text' 'printf f["text", 1]'
+    row 'bytes of the struct' 'printf f["struct", 1]'
+    row 'bytes for each slot' 'printf f["slot", 1]'
+    row 'bytes of stack: init, alloc, free' 'printf f["init", 3] ", " f["alloc", 3] ", " f["free", 3]'
+    row 'of a mistake that is reported' 'printf f["mistake", 3]'
+    row 'instructions of init, at most' 'printf f["init", 2]'
     call 'alloc, average / at most' alloc
     call free free
     call get get
@@ -107,7 +107,7 @@ for machine in "${machines[@]}"; do
   nothing=$(text_of "$folder/empty")
   for kind in "${kinds[@]}"; do measure $kind > "$folder/$machine.$kind"; done
 done
-table > "$folder/table"
+table | sed -E 's/ $//; :a; s/([0-9])([0-9]{3})($|[^0-9])/\1,\2\3/; ta' > "$folder/table"
 if [[ ${1:-} == --write ]]; then
   sed -i -e "/^| | a pool |/{r $folder/table
     N; d}" -e '/^| \*\*Cortex-M4/,/^$/{/^$/!d}' docs/device.md
