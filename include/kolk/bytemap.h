@@ -245,11 +245,11 @@ typedef enum kolk_bytemap_layout {
 KOLK_API_ kolk_status kolk_bytemap_follow(const kolk_bytemap_region *regions, size_t n, uint32_t address,
                                           uint32_t *out);
 
-/* Makes a view, for attach, of the pool whose struct is at this address. The view's arrays lie in the regions' own
- * bytes. The game does not store object_size, so you pass it: the size of the game's widest type. KOLK_OUTSIDE: the
- * struct or an array is not wholly in one region. KOLK_BAD_COUNT: there is no pool. In both cases *out is unchanged.
- * The game's other data is not trusted: first_free may be any number. A wrong one does not harm `new`, and is_valid
- * reports it. */
+/* Makes a view of the pool whose struct is at this address, for attach. Its arrays lie in the regions' own bytes.
+ * object_size is the size of the game's widest type, which the game does not store. KOLK_OUTSIDE: the struct or an
+ * array is not wholly in one region. KOLK_BAD_COUNT: there is no pool. After either status *out is unchanged. The
+ * game's other data is not trusted: first_free may be any number. A wrong one does not harm `new`, and is_valid reports
+ * it. */
 KOLK_API_ kolk_status kolk_bytemap_read(const kolk_bytemap_region *regions, size_t n, uint32_t address,
                                         kolk_bytemap_layout layout, size_t object_size, kolk_bytemap_view *out);
 

@@ -229,17 +229,17 @@ KOLK_USES_(1) void *kolk_heap_realloc(kolk_heap *heap, void *block, size_t size)
 KOLK_USES_(1) void kolk_heap_free(kolk_heap *heap, void *block);
 
 /* Allocates up to n blocks of at least `size` bytes each, as kolk_heap_alloc does, and returns how many. If these are
- * fewer than n, kolk_heap_alloc would return NULL for the next one. on_full is called for each block for which there
- * is no room; it must not free the blocks of this call, although walks already find them. For sizes of a class, this
- * takes the blocks of whole words of the depot without moving them through the thread's cache, and costs about half of
- * n single calls. In debug mode, with sample, for large blocks, and from the nursery, it is a loop. */
+ * fewer than n, kolk_heap_alloc would return NULL for the next one. on_full is called for each block that finds no
+ * room. It must not free the blocks of this call, which walks already visit. For sizes of a class, whole words of
+ * blocks come from the depot, past the thread's cache, which costs about half of n single calls. Otherwise this is a
+ * loop: in debug mode, with sample, for large blocks, and from the nursery. */
 KOLK_USES_(1) size_t kolk_heap_alloc_n(kolk_heap *heap, size_t size, void **blocks, size_t n);
 
 /* Frees n blocks, of any sizes, in the order of the array, each as kolk_heap_free does; NULL entries are skipped. Does
- * not change errno, nor the array. A pointer that kolk_heap_free would refuse is the same bug of the caller here, and
- * so is one that is in the array twice: it is reported, and the others are freed all the same. (If the failure handler
- * jumps out, the blocks behind it stay alive.) This costs less than n single calls. It saves most if more blocks of
- * one size than a thread caches follow each other, in about the order in which they were allocated. */
+ * not change errno, nor the array. A pointer that kolk_heap_free would refuse, or that is in the array twice, is
+ * reported as there, and the others are freed all the same. (If the failure handler jumps out, the blocks behind that
+ * pointer stay alive.) This costs less than n single calls. It saves most for many blocks of one size in a row, more
+ * than a thread caches, in about the order of their allocation. */
 KOLK_USES_(1) void kolk_heap_free_n(kolk_heap *heap, void *const *blocks, size_t n);
 
 /* Returns how many bytes the block has: at least the requested size. All of them may be used. Returns 0 for NULL. Any
@@ -251,19 +251,17 @@ KOLK_USES_(1) size_t kolk_heap_usable_size(kolk_heap *heap, const void *block);
 /* Is this the start of a live block of this heap? Any pointer is allowed. */
 KOLK_API_ bool kolk_heap_is_live(const kolk_heap *heap, const void *block);
 
-/* Returns the next live block after this one, which may have been freed since. The order is: the nursery's blocks by
- * address; then those of the classes by class and address; then guarded blocks; then large ones. NULL begins the walk,
- * and NULL ends it. Blocks that other threads allocate or free during the walk may or may not be visited. A step is
- * O(slots to the next block); among large blocks it is O(all large blocks). If the pointer lies in a class's addresses
- * but is not a block of the class, this is a bug of the caller, and the result is NULL. In a nursery a step is O(its
- * leaves). */
+/* Returns the next live block after this one, which may have been freed since. NULL begins the walk, and NULL ends it.
+ * The order is: the nursery's blocks by address; then those of the classes by class and address; then guarded blocks;
+ * then large ones. Blocks that other threads allocate or free during the walk may or may not be visited. A step is
+ * O(slots to the next block); in a nursery O(its leaves); among large blocks O(all of them). A pointer into a class's
+ * addresses that is not one of its blocks is a bug of the caller; the result is NULL. */
 KOLK_API_ void *kolk_heap_next(const kolk_heap *heap, const void *block);
 
-/* Statistics of one class, with the nursery's blocks of its size. `asked` and `given` measure the waste: they are the
- * sums, over sampled allocs, of the bytes requested and of the bytes of the blocks returned. One alloc is sampled each
- * time a thread goes to the depot; in a fixed heap, those that raise the peak are. Allocs from a nursery are not
- * sampled, so both are 0 until the size has its class. The peak is the sum of the nursery's (which counts to 65,535)
- * and the class's. */
+/* Statistics of one class, with the nursery's blocks of its size. `asked` and `given` show the waste: the bytes that
+ * sampled allocs requested, and the bytes of the blocks that they got. A thread samples one alloc each time it goes to
+ * the depot; a fixed heap samples the allocs that raise the peak. Allocs from a nursery are not sampled, so both are 0
+ * until the size has its class. The peak is the class's plus the nursery's, which counts to 65,535. */
 typedef struct kolk_heap_class_stats {
     kolk_stats stats;
     uint64_t asked, given;
@@ -278,11 +276,12 @@ KOLK_API_ bool kolk_heap_stats_of_class(const kolk_heap *heap, uint32_t n, kolk_
 KOLK_API_ void kolk_heap_stats(const kolk_heap *heap, kolk_stats *out);
 
 /* Releases whole pages without live blocks to the system immediately, except pages with blocks that other threads have
- * cached. They no longer count towards limits and budgets. Returns how many of the released bytes had been backed by
- * memory (according to mincore, which a sandbox may not support). Without this call, threads that go to a depot release
- * the pages that have not been used for a second; so a heap that no thread uses keeps its memory. A nursery keeps the
- * leaves between its live blocks until this call, or until a limit needs them. The pages that were kept of freed large
- * blocks all count as backed. */
+ * cached. Released pages no longer count towards limits and budgets. Returns how many of their bytes had been backed by
+ * memory, as mincore says, which a sandbox may not support; pages that were kept of freed large blocks all count.
+ *
+ * Without this call, threads that go to a depot release the pages that have not been used for a second. So a heap that
+ * no thread uses keeps its memory. A nursery keeps the leaves between its live blocks until this call, or until a limit
+ * needs them. */
 KOLK_USES_(1) size_t kolk_heap_trim(kolk_heap *heap);
 
 /* Checks every invariant of src/heap/heap.c, for tests; no other thread may use the heap meanwhile. */

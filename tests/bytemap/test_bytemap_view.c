@@ -75,7 +75,7 @@ static void test_attach_writes_when_asked(void **state) {
     assert_memory_equal(&theirs, &expected, sizeof theirs);
 }
 
-/* A cursor outside the pool, as in a broken dump, wraps like one at the end. promise: "The view's ... reports it" */
+/* A cursor outside the pool, as in a broken dump, wraps like one at the end. promise: "Its arrays ... reports it" */
 static void test_any_cursor_will_do(void **state) {
     static const int32_t cursors[] = {-1, -2, 5, 6, 7, 1000, INT32_MAX, INT32_MIN};
     for (size_t i = 0; i < LENGTH_OF(cursors); i++) {
@@ -188,7 +188,7 @@ static void make_dump(dump *d) {
 
 static const kolk_bytemap_layout layouts[] = {KOLK_BYTEMAP_III, KOLK_BYTEMAP_VICE_CITY, KOLK_BYTEMAP_SAN_ANDREAS};
 
-/* promise: "Reads the 32-bit ... contains the address", "The view's ... reports it" */
+/* promise: "Reads the 32-bit ... contains the address", "Its arrays ... reports it" */
 static void test_read(void **state) {
     for (size_t i = 0; i < LENGTH_OF(layouts); i++) {
         dump d, before;
@@ -232,7 +232,7 @@ static kolk_status read_it(const dump *d, kolk_bytemap_layout layout) {
 }
 
 /* Tries every size of the region: the struct and each array must be wholly inside it, or they are refused. The struct
- * of San Andreas is longer. promise: "Reads the 32-bit ... contains the address", "The view's ... reports it" */
+ * of San Andreas is longer. promise: "Reads the 32-bit ... contains the address", "Its arrays ... reports it" */
 static void test_read_at_the_ends_of_regions(void **state) {
     for (size_t i = 0; i < LENGTH_OF(layouts); i++) {
         size_t length = layouts[i] == KOLK_BYTEMAP_SAN_ANDREAS ? 0x14 : 0x10;
@@ -301,7 +301,7 @@ static void test_read_of_wrong_numbers(void **state) {
     assert_int_equal(read_it(&d, KOLK_BYTEMAP_III), KOLK_OK);
 }
 
-/* An attached dump may be written to, and then works as a pool. promise: "The view's ... reports it" */
+/* An attached dump may be written to, and then works as a pool. promise: "Its arrays ... reports it" */
 static void test_a_dump_goes_on(void **state) {
     dump d;
     kolk_bytemap_view view;

@@ -164,7 +164,7 @@ static void test_all_zero(void **state) {
 
 /* ---- Walks, statistics, limits, trays ---------------------------------------------------------------------------- */
 
-/* promise: "Returns the next ... NULL ends it", "bug of the caller, and the result is NULL" */
+/* promise: "Returns the next ... NULL ends it", "bug of the caller; the result is NULL" */
 static void test_walk(void **state) {
     make_heap(&heap, &(kolk_heap_desc){.name = "level"});
     for (unsigned i = 1; i < SIZES; i++) assert_non_null(kolk_heap_alloc(&heap, size_around(i)));
@@ -179,8 +179,8 @@ static void test_walk(void **state) {
     end_heap(&heap);
 }
 
-/* promise: "NULL: the heap's name, a slash, and the size", "they are the sums ... (which counts to 65,535) and the
- * class's", "n == n_classes ... all have the heap's name" */
+/* promise: "NULL: the heap's name, a slash, and the size", "the bytes that sampled allocs ... counts to 65,535",
+ * "n == n_classes ... all have the heap's name" */
 static void test_class_stats(void **state) {
     kolk_heap_class_stats of;
     make_heap(&heap, &(kolk_heap_desc){.name = "level"});

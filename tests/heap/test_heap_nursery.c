@@ -366,7 +366,7 @@ static void test_growing_up(void **state) {
 }
 
 /* Freed blocks of a nursery make room for larger ones, although each of its runs has a live block. Refused allocs do
- * not walk through the nursery again and again. promise: "Without this call ... count as backed" */
+ * not walk through the nursery again and again. promise: "Without this call ... a limit needs them" */
 static void test_room_for_other_sizes(void **state) {
     static void *many[4000];
     unsigned n = 0, larger = 0;
