@@ -38,16 +38,17 @@ need_bank() {
 need_test() {
   need_demo
   need libcmocka-dev header cmocka.h
+  need netbase test -e /etc/services
   modules libsqlite3-dev=sqlite3 liblua5.4-dev=lua5.4 zlib1g-dev=zlib libpq-dev=libpq
   need python3-pyte /usr/bin/python3 -c "import pyte"
-  commands g++ python3 faketime sqlite3 git zstd xz-utils=xz lua5.4
+  commands g++ python3 faketime git zstd lua5.4
 }
 
 # What the long tests add: servers, and a window.
 need_long() {
   need_test
   need_bank
-  commands redis-server pgbouncer openssl
+  commands redis-server pgbouncer openssl sqlite3 xz-utils=xz
   modules libsdl2-dev=sdl2
 }
 

@@ -1,4 +1,5 @@
 #!/bin/sh
+# runs: long
 # The kolk command at its limits: traces whose times are impossible, outputs that block or lie behind links, and signals.
 # KOLK is the path of the command.
 set -u

@@ -1,5 +1,5 @@
 #!/bin/bash
-# runs: once
+# runs: long once
 # Runs programs that were not written for kolk under libkolk-malloc.so: output and exit code must be the same as without
 # it.
 #     answers     the results of malloc and its family, compared with glibc's manual
@@ -116,7 +116,7 @@ life() {
   ends 0 env KOLK_DEBUG=all LD_PRELOAD="$library" "$work/life" libraries "$work"
 }
 
-forks() { # runs: long
+forks() {
   make_life
   same "$work/life" forks "$work"
   [[ ${KOLK_TEST_EFFORT:-} == quick ]] || # debug mode takes ten times as long, so a part of the test is enough
@@ -256,7 +256,7 @@ END
 
 # Parts are skipped where there are no sandboxes, or memory can't be locked. A core dump contains only memory in use:
 # neither reserved memory nor a class's spare memory.
-sandbox() { # runs: long
+sandbox() {
   local way code
   compile -rdynamic tests/preload/sandbox.c -o "$work/sandbox"
   for way in alone threads locked; do
@@ -372,7 +372,7 @@ END
   [[ $(grep -c KOLK_SIZES "$work/err") == 1 ]] || fail "not one report: $(cat "$work/err")"
 }
 
-run() { # runs: long
+run() {
   local mid folder
   [[ -x $KOLK ]] || { echo "skipped: there is no kolk command"; exit 77; }
   KOLK=$(realpath "$KOLK")
@@ -473,7 +473,7 @@ serve() {
   trap 'kill "$server" 2> /dev/null || true; wait; rm -rf "$work"' EXIT
 }
 
-servers() { # runs: long
+servers() {
   local port=$((20000 + $$ % 10000)) answer many=5
   [[ ${KOLK_TEST_EFFORT:-} != quick ]] || many=2
   same_if_there lua5.4 -e 'local t = {} for i = 1, 200000 do t[i % 1000] = ("x"):rep(i % 300) .. i end

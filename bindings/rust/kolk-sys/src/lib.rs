@@ -526,21 +526,11 @@ pub struct kolk_pool {
     pub object_size: usize,
     pub object_align: usize,
     pub max_capacity: u32,
-    pub headroom: u32,
-    pub low_water: u32,
     pub reuse: kolk_reuse,
     pub generations: kolk_generations,
-    pub keep: bool,
-    pub ranked: bool,
     pub budget: *mut kolk_budget,
-    pub on_full: Option<unsafe extern "C" fn(pool: *mut kolk_pool, bytes: usize, context: *mut c_void) -> bool>,
-    pub cost: Option<unsafe extern "C" fn(object: *const c_void, context: *mut c_void) -> f64>,
-    pub on_evict: Option<unsafe extern "C" fn(object: *mut c_void, context: *mut c_void)>,
-    pub overflow: *mut kolk_pool,
-    pub on_low: Option<unsafe extern "C" fn(pool: *mut kolk_pool, context: *mut c_void)>,
-    pub setup: Option<unsafe extern "C" fn(object: *mut c_void, context: *mut c_void) -> bool>,
-    pub reset: Option<unsafe extern "C" fn(object: *mut c_void, context: *mut c_void)>,
-    pub teardown: Option<unsafe extern "C" fn(object: *mut c_void, context: *mut c_void)>,
+    pub full: kolk_pool_full,
+    pub life: kolk_life,
     pub context: *mut c_void,
     pub options: *const kolk_pool_options_,
     pub debug: *mut kolk_debug,
@@ -661,11 +651,10 @@ pub struct kolk_heap {
     pub fixed: *mut kolk_fixed_,
 }
 
-/// Statistics of one class, with the nursery's blocks of its size. `asked` and `given` measure the waste: they are the
-/// sums, over sampled allocs, of the bytes requested and of the bytes of the blocks returned. One alloc is sampled each
-/// time a thread goes to the depot; in a fixed heap, those that raise the peak are. Allocs from a nursery are not
-/// sampled, so both are 0 until the size has its class. The peak is the sum of the nursery's (which counts to 65,535)
-/// and the class's.
+/// Statistics of one class, with the nursery's blocks of its size. `asked` and `given` show the waste: the bytes that
+/// sampled allocs requested, and the bytes of the blocks that they got. A thread samples one alloc each time it goes to
+/// the depot; a fixed heap samples the allocs that raise the peak. Allocs from a nursery are not sampled, so both are 0
+/// until the size has its class. The peak is the class's plus the nursery's, which counts to 65,535.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct kolk_heap_class_stats {
@@ -1136,11 +1125,11 @@ extern "C" {
     /// Reads the 32-bit number at an address, such as a game's pointer to a pool. KOLK_OUTSIDE: no region contains the
     /// address.
     pub fn kolk_bytemap_follow(regions: *const kolk_bytemap_region, n: usize, address: u32, out: *mut u32) -> kolk_status;
-    /// Makes a view, for attach, of the pool whose struct is at this address. The view's arrays lie in the regions' own
-    /// bytes. The game does not store object_size, so you pass it: the size of the game's widest type. KOLK_OUTSIDE: the
-    /// struct or an array is not wholly in one region. KOLK_BAD_COUNT: there is no pool. In both cases \*out is unchanged.
-    /// The game's other data is not trusted: first_free may be any number. A wrong one does not harm `new`, and is_valid
-    /// reports it.
+    /// Makes a view of the pool whose struct is at this address, for attach. Its arrays lie in the regions' own bytes.
+    /// object_size is the size of the game's widest type, which the game does not store. KOLK_OUTSIDE: the struct or an
+    /// array is not wholly in one region. KOLK_BAD_COUNT: there is no pool. After either status \*out is unchanged. The
+    /// game's other data is not trusted: first_free may be any number. A wrong one does not harm `new`, and is_valid reports
+    /// it.
     pub fn kolk_bytemap_read(regions: *const kolk_bytemap_region, n: usize, address: u32, layout: kolk_bytemap_layout, object_size: usize, out: *mut kolk_bytemap_view) -> kolk_status;
 
     // kolk/pool.h
@@ -1435,28 +1424,27 @@ extern "C" {
     /// go unnoticed: see kolk_shared_free in shared.h.
     pub fn kolk_heap_free(heap: *mut kolk_heap, block: *mut c_void);
     /// Allocates up to n blocks of at least `size` bytes each, as kolk_heap_alloc does, and returns how many. If these are
-    /// fewer than n, kolk_heap_alloc would return NULL for the next one. on_full is called for each block for which there
-    /// is no room; it must not free the blocks of this call, although walks already find them. For sizes of a class, this
-    /// takes the blocks of whole words of the depot without moving them through the thread's cache, and costs about half of
-    /// n single calls. In debug mode, with sample, for large blocks, and from the nursery, it is a loop.
+    /// fewer than n, kolk_heap_alloc would return NULL for the next one. on_full is called for each block that finds no
+    /// room. It must not free the blocks of this call, which walks already visit. For sizes of a class, whole words of
+    /// blocks come from the depot, past the thread's cache, which costs about half of n single calls. Otherwise this is a
+    /// loop: in debug mode, with sample, for large blocks, and from the nursery.
     pub fn kolk_heap_alloc_n(heap: *mut kolk_heap, size: usize, blocks: *mut *mut c_void, n: usize) -> usize;
     /// Frees n blocks, of any sizes, in the order of the array, each as kolk_heap_free does; NULL entries are skipped. Does
-    /// not change errno, nor the array. A pointer that kolk_heap_free would refuse is the same bug of the caller here, and
-    /// so is one that is in the array twice: it is reported, and the others are freed all the same. (If the failure handler
-    /// jumps out, the blocks behind it stay alive.) This costs less than n single calls. It saves most if more blocks of
-    /// one size than a thread caches follow each other, in about the order in which they were allocated.
+    /// not change errno, nor the array. A pointer that kolk_heap_free would refuse, or that is in the array twice, is
+    /// reported as there, and the others are freed all the same. (If the failure handler jumps out, the blocks behind that
+    /// pointer stay alive.) This costs less than n single calls. It saves most for many blocks of one size in a row, more
+    /// than a thread caches, in about the order of their allocation.
     pub fn kolk_heap_free_n(heap: *mut kolk_heap, blocks: *const *mut c_void, n: usize);
     /// Returns how many bytes the block has: at least the requested size. All of them may be used. Returns 0 for NULL. Any
     /// other pointer that is not a live block is reported; the result is then 0.
     pub fn kolk_heap_usable_size(heap: *mut kolk_heap, block: *const c_void) -> usize;
     /// Is this the start of a live block of this heap? Any pointer is allowed.
     pub fn kolk_heap_is_live(heap: *const kolk_heap, block: *const c_void) -> bool;
-    /// Returns the next live block after this one, which may have been freed since. The order is: the nursery's blocks by
-    /// address; then those of the classes by class and address; then guarded blocks; then large ones. NULL begins the walk,
-    /// and NULL ends it. Blocks that other threads allocate or free during the walk may or may not be visited. A step is
-    /// O(slots to the next block); among large blocks it is O(all large blocks). If the pointer lies in a class's addresses
-    /// but is not a block of the class, this is a bug of the caller, and the result is NULL. In a nursery a step is O(its
-    /// leaves).
+    /// Returns the next live block after this one, which may have been freed since. NULL begins the walk, and NULL ends it.
+    /// The order is: the nursery's blocks by address; then those of the classes by class and address; then guarded blocks;
+    /// then large ones. Blocks that other threads allocate or free during the walk may or may not be visited. A step is
+    /// O(slots to the next block); in a nursery O(its leaves); among large blocks O(all of them). A pointer into a class's
+    /// addresses that is not one of its blocks is a bug of the caller; the result is NULL.
     pub fn kolk_heap_next(heap: *const kolk_heap, block: *const c_void) -> *mut c_void;
     /// Classes are numbered from 0; n == n_classes selects the large and the guarded blocks, whose bytes include the pages
     /// that are kept of freed ones. Returns false if there is no such class, or if it has not been used yet; \*out is then
@@ -1465,11 +1453,12 @@ extern "C" {
     /// The sums over all classes, large blocks and guarded blocks. `stride` and `object_size` are 0.
     pub fn kolk_heap_stats(heap: *const kolk_heap, out: *mut kolk_stats);
     /// Releases whole pages without live blocks to the system immediately, except pages with blocks that other threads have
-    /// cached. They no longer count towards limits and budgets. Returns how many of the released bytes had been backed by
-    /// memory (according to mincore, which a sandbox may not support). Without this call, threads that go to a depot release
-    /// the pages that have not been used for a second; so a heap that no thread uses keeps its memory. A nursery keeps the
-    /// leaves between its live blocks until this call, or until a limit needs them. The pages that were kept of freed large
-    /// blocks all count as backed.
+    /// cached. Released pages no longer count towards limits and budgets. Returns how many of their bytes had been backed by
+    /// memory, as mincore says, which a sandbox may not support; pages that were kept of freed large blocks all count.
+    ///
+    /// Without this call, threads that go to a depot release the pages that have not been used for a second. So a heap that
+    /// no thread uses keeps its memory. A nursery keeps the leaves between its live blocks until this call, or until a limit
+    /// needs them.
     pub fn kolk_heap_trim(heap: *mut kolk_heap) -> usize;
     /// Checks every invariant of src/heap/heap.c, for tests; no other thread may use the heap meanwhile.
     pub fn kolk_heap_is_valid(heap: *const kolk_heap) -> bool;
@@ -1852,7 +1841,7 @@ const _: () = {
     assert!(size_of::<kolk_rank_>() == 16 && align_of::<kolk_rank_>() == 8);
     assert!(size_of::<kolk_worn_>() == 16 && align_of::<kolk_worn_>() == 4);
     assert!(size_of::<kolk_tick_>() == 20 && align_of::<kolk_tick_>() == 4);
-    assert!(size_of::<kolk_pool>() == 440 && align_of::<kolk_pool>() == 8);
+    assert!(size_of::<kolk_pool>() == 456 && align_of::<kolk_pool>() == 8);
     assert!(size_of::<kolk_queue_desc>() == 48 && align_of::<kolk_queue_desc>() == 8);
     assert!(size_of::<kolk_queue_end_>() == 256 && align_of::<kolk_queue_end_>() == 8);
     assert!(size_of::<kolk_queue>() == 640 && align_of::<kolk_queue>() == 8);
@@ -2071,38 +2060,28 @@ fn offsets() {
         ("kolk_pool.object_size", offset!(kolk_pool, object_size), 208),
         ("kolk_pool.object_align", offset!(kolk_pool, object_align), 216),
         ("kolk_pool.max_capacity", offset!(kolk_pool, max_capacity), 224),
-        ("kolk_pool.headroom", offset!(kolk_pool, headroom), 228),
-        ("kolk_pool.low_water", offset!(kolk_pool, low_water), 232),
-        ("kolk_pool.reuse", offset!(kolk_pool, reuse), 236),
-        ("kolk_pool.generations", offset!(kolk_pool, generations), 240),
-        ("kolk_pool.keep", offset!(kolk_pool, keep), 244),
-        ("kolk_pool.ranked", offset!(kolk_pool, ranked), 245),
-        ("kolk_pool.budget", offset!(kolk_pool, budget), 248),
-        ("kolk_pool.on_full", offset!(kolk_pool, on_full), 256),
-        ("kolk_pool.cost", offset!(kolk_pool, cost), 264),
-        ("kolk_pool.on_evict", offset!(kolk_pool, on_evict), 272),
-        ("kolk_pool.overflow", offset!(kolk_pool, overflow), 280),
-        ("kolk_pool.on_low", offset!(kolk_pool, on_low), 288),
-        ("kolk_pool.setup", offset!(kolk_pool, setup), 296),
-        ("kolk_pool.reset", offset!(kolk_pool, reset), 304),
-        ("kolk_pool.teardown", offset!(kolk_pool, teardown), 312),
-        ("kolk_pool.context", offset!(kolk_pool, context), 320),
-        ("kolk_pool.options", offset!(kolk_pool, options), 328),
-        ("kolk_pool.debug", offset!(kolk_pool, debug), 336),
-        ("kolk_pool.objects", offset!(kolk_pool, objects), 344),
-        ("kolk_pool.block", offset!(kolk_pool, block), 352),
-        ("kolk_pool.block_size", offset!(kolk_pool, block_size), 360),
-        ("kolk_pool.failed", offset!(kolk_pool, failed), 368),
-        ("kolk_pool.evictions", offset!(kolk_pool, evictions), 376),
-        ("kolk_pool.births", offset!(kolk_pool, births), 384),
-        ("kolk_pool.wrong_pool", offset!(kolk_pool, wrong_pool), 392),
-        ("kolk_pool.peak", offset!(kolk_pool, peak), 396),
-        ("kolk_pool.number", offset!(kolk_pool, number), 400),
-        ("kolk_pool.ranking", offset!(kolk_pool, ranking), 404),
-        ("kolk_pool.tick", offset!(kolk_pool, tick), 408),
-        ("kolk_pool.held_back", offset!(kolk_pool, held_back), 428),
-        ("kolk_pool.unlisted", offset!(kolk_pool, unlisted), 432),
-        ("kolk_pool.counted", offset!(kolk_pool, counted), 436),
+        ("kolk_pool.reuse", offset!(kolk_pool, reuse), 228),
+        ("kolk_pool.generations", offset!(kolk_pool, generations), 232),
+        ("kolk_pool.budget", offset!(kolk_pool, budget), 240),
+        ("kolk_pool.full", offset!(kolk_pool, full), 248),
+        ("kolk_pool.life", offset!(kolk_pool, life), 304),
+        ("kolk_pool.context", offset!(kolk_pool, context), 336),
+        ("kolk_pool.options", offset!(kolk_pool, options), 344),
+        ("kolk_pool.debug", offset!(kolk_pool, debug), 352),
+        ("kolk_pool.objects", offset!(kolk_pool, objects), 360),
+        ("kolk_pool.block", offset!(kolk_pool, block), 368),
+        ("kolk_pool.block_size", offset!(kolk_pool, block_size), 376),
+        ("kolk_pool.failed", offset!(kolk_pool, failed), 384),
+        ("kolk_pool.evictions", offset!(kolk_pool, evictions), 392),
+        ("kolk_pool.births", offset!(kolk_pool, births), 400),
+        ("kolk_pool.wrong_pool", offset!(kolk_pool, wrong_pool), 408),
+        ("kolk_pool.peak", offset!(kolk_pool, peak), 412),
+        ("kolk_pool.number", offset!(kolk_pool, number), 416),
+        ("kolk_pool.ranking", offset!(kolk_pool, ranking), 420),
+        ("kolk_pool.tick", offset!(kolk_pool, tick), 424),
+        ("kolk_pool.held_back", offset!(kolk_pool, held_back), 444),
+        ("kolk_pool.unlisted", offset!(kolk_pool, unlisted), 448),
+        ("kolk_pool.counted", offset!(kolk_pool, counted), 452),
         ("kolk_queue_desc.name", offset!(kolk_queue_desc, name), 0),
         ("kolk_queue_desc.item_size", offset!(kolk_queue_desc, item_size), 8),
         ("kolk_queue_desc.capacity", offset!(kolk_queue_desc, capacity), 16),
