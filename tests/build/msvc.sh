@@ -15,7 +15,7 @@ case $("$CC" -dumpmachine) in
   *) echo "skipped: intrin.h is for x86"; exit 77 ;;
 esac
 tools/dist.py two "$folder"
-imitation=(-std=gnu11 -O1 -U__clang__ -D_MSC_VER=1930 $processor -fno-strict-aliasing -isystem tests/build -w)
+imitation=(-std=gnu11 -O0 -U__clang__ -D_MSC_VER=1930 $processor -fno-strict-aliasing -isystem tests/build -w)
 "$CC" "${imitation[@]}" -DKOLK_ASSERTIONS=1 -Iinclude -c "$folder/kolk.c" -o "$folder/kolk.o"
 for example in hello packed gta jobs blocking_queue routes sieves $with_heaps; do
   "$CC" "${imitation[@]}" -Iinclude examples/$example.c "$folder/kolk.o" -o "$folder/example" -pthread -lm
