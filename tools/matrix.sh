@@ -65,7 +65,9 @@ else
 fi
 # (Tests with forks would hang: AddressSanitizer's allocator may be locked in the child. kolk advise alone takes two
 # minutes there. The parts of the commands have tests of their own.)
+if [[ $effort == quick ]]; then export KOLK_TARGETS="kolk-tests kolk"; fi
 tested asan "clang -O1, AddressSanitizer, UndefinedBehaviorSanitizer" "once not:asan build $commands"
+unset KOLK_TARGETS
 # The programs for other machines run under qemu. Some 64-bit kernels run no 32-bit programs of x86: there these do too.
 # On an emulated machine, threads do not reorder memory accesses in other ways than this processor does. Tests are left
 # out (not:qemu) that reserve gigabytes, because qemu keeps a table of all pages; that expect a thread to be gone once it

@@ -154,16 +154,29 @@ static void play_all(const struct advisor *seen, const struct advisor *unseen, e
 
 enum { RUNS = 12 };
 
+static struct advisor runs[RUNS], others[RUNS];
+
+static int read_runs(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < RUNS; n++) {
+        read_run(&runs[n], n + 1);
+        read_run(&others[n], n + 101);
+    }
+    return 0;
+}
+
+static int free_runs(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < RUNS; n++) {
+        advisor_free(&runs[n]);
+        advisor_free(&others[n]);
+    }
+    return 0;
+}
+
 static struct outcome other_runs(enum rule rule, bool grows) {
     struct outcome outcome = {0};
-    for (uint64_t seed = 1; seed <= RUNS; seed++) {
-        struct advisor seen, unseen;
-        read_run(&seen, seed);
-        read_run(&unseen, seed + 100);
-        play_all(&seen, &unseen, rule, grows, &outcome);
-        advisor_free(&seen);
-        advisor_free(&unseen);
-    }
+    for (unsigned n = 0; n < RUNS; n++) play_all(&runs[n], &others[n], rule, grows, &outcome);
     assert_int_equal(outcome.pools, 3 * RUNS);
     return outcome;
 }
@@ -279,5 +292,5 @@ int main(int count, char **arguments) {
         measure(count, arguments);
         return 0;
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, read_runs, free_runs);
 }
