@@ -35,7 +35,7 @@ row() {
 
 # Each test says in words where it runs, which docs/tests.md explains. Words of kinds and names of tests count as well.
 if [[ $effort == quick ]]; then
-  cxx='' commands=cli checked=''
+  cxx='' commands='cli processes' checked=''
 else
   cxx=build_cxx commands='' checked=cli
 fi
@@ -64,7 +64,7 @@ else
     "not:clang example_reload example_metrics_read"
 fi
 # (Tests with forks would hang: AddressSanitizer's allocator may be locked in the child. kolk advise alone takes two
-# minutes there. The parts of the commands have tests of their own.)
+# minutes there, and each start of a process a quarter of a second. The parts of the commands have tests of their own.)
 if [[ $effort == quick ]]; then export KOLK_TARGETS="kolk-tests kolk"; fi
 tested asan "clang -O1, AddressSanitizer, UndefinedBehaviorSanitizer" "once not:asan build $commands"
 unset KOLK_TARGETS

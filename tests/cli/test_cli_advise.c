@@ -1,4 +1,4 @@
-/* wraps: cli/failing_malloc.h realloc */
+/* runs: processes wraps: cli/failing_malloc.h realloc */
 /* Advice: how sources are distinguished, statistics of their lives, names, capacities, and that too small a capacity is
  * detected. tests/cli/advise.sh tests the advice as a whole.
  *

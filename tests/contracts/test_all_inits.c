@@ -1,4 +1,4 @@
-/* runs: not:qemu not:wine wraps: help/system_calls.h */
+/* runs: processes not:qemu not:wine wraps: help/system_calls.h */
 /* For every kind, and for everything that an init may report, the failure handler jumps out of the init with longjmp.
  * To the program this is a failed init, so it must leave nothing behind: no byte in the struct, no memory, and no entry
  * in the registry, which would be read when the struct's storage is gone. */

@@ -1,4 +1,4 @@
-/* runs: not:qemu not:wine wraps: help/no_sites.h */
+/* runs: processes not:qemu not:wine wraps: help/no_sites.h */
 /* The debug mode's reports, for every kind that has one: sites, damage, leaks at deinit and at exit, handlers that
  * inspect the pool or jump out, forced failures, and a profiler's events. */
 #include "kinds.h"

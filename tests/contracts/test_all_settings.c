@@ -1,4 +1,4 @@
-/* runs: not:qemu not:wine */
+/* runs: processes not:qemu not:wine */
 /* The words for the debug mode's settings, for every kind that has one: each word, lists, entries, globs, the resulting
  * settings (a kind may lack some of them), and the reports of words that are not understood. */
 #include "kinds.h"

@@ -1,4 +1,4 @@
-/* runs: not:qemu not:wine */
+/* runs: processes not:qemu not:wine */
 /* Capacities from the last run, for every kind that KOLK_SIZES supports: what KOLK_STATS=sizes measures, and how the
  * next run starts with those capacities. Files with mistakes are tested in watch/test_sizes.c. The environment is read
  * once per process, so each case runs this program as a child. The child's argument begins with the number of the

@@ -1,4 +1,4 @@
-/* runs: not:wine */
+/* runs: processes not:wine */
 /* The places where live objects were allocated, in the statistics of a running program: of each kind of pool, more than
  * can be listed, and while threads allocate. */
 #include "../help/debug_test.h"

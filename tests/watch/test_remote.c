@@ -1,4 +1,4 @@
-/* runs: sample:clang not:qemu not:wine wraps: pread64 */
+/* runs: processes sample:clang not:qemu not:wine wraps: pread64 */
 /* kolk_stats_write_of: the statistics of another process, which runs, ends, has no kolk, or is hostile. */
 #include "../help/threads.h"
 

@@ -1,4 +1,4 @@
-/* runs: not:wine */
+/* runs: processes not:wine */
 /* kolk_site_text on functions of this program, with the real addr2line, and with scripts in its place that print
  * arbitrary text. test_site_symbols.c tests symbols. */
 #include "site_test.h"

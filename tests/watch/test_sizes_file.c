@@ -1,4 +1,4 @@
-/* runs: not:qemu not:wine with: src wraps: help/system_calls.h kolk_file_read_ */
+/* runs: processes not:qemu not:wine with: src wraps: help/system_calls.h kolk_file_read_ */
 /* The file of KOLK_STATS=sizes:FILE: text written by people stays, the measurements are inserted, and a file of another
  * kind is left alone. test_sizes.c tests how needs are measured. */
 #define _XOPEN_SOURCE 700 /* symlink, lstat, chmod */

@@ -1,4 +1,4 @@
-/* runs: sample:clang not:qemu not:wine */
+/* runs: processes sample:clang not:qemu not:wine */
 /* The statistics as text: the exact output in three formats, which other people's parsers must accept, and
  * KOLK_STATS. */
 #include "../help/test.h"

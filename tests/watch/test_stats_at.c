@@ -1,4 +1,4 @@
-/* runs: not:qemu not:wine */
+/* runs: processes not:qemu not:wine */
 /* KOLK_STATS_AT: statistics at signals and at intervals, in programs that live, end and fork. */
 #include "../help/threads.h"
 
