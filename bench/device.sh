@@ -3,7 +3,7 @@
 # compiled with -Os from the two files of `make dist`, and run under QEMU. bench/small has the programs whose text is
 # measured, less that of an empty program; bench/device has those that count instructions and stack (count.h). Each kind
 # of pool has programs of its own, because the options that one pool uses would be linked for all.
-# Usage: bench/device.sh [--write | FOLDER]
+# Usage: bench/device.sh [--write | FOLDER], with the names of some MACHINES in the environment
 #   --write: put the table into docs/device.md    FOLDER: leave libraries, programs and figures in this folder
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -13,7 +13,7 @@ if [[ ! $folder || $folder == --write ]]; then
   trap 'rm -rf "$folder"' EXIT
 fi
 
-machines=(Cortex-M4 RV32IMAC)
+read -ra machines <<< "${MACHINES:-Cortex-M4 RV32IMAC}"
 kinds=(pool LOWEST FIFO option slotmap bytemap trays) # the columns of the table
 declare -A titles=([pool]='a pool' [LOWEST]='`LOWEST`' [FIFO]='`FIFO`' [option]='another option'
   [slotmap]='a slot map' [bytemap]='a byte map' [trays]='a heap')
