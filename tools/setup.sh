@@ -40,15 +40,15 @@ need_test() {
   need libcmocka-dev header cmocka.h
   need netbase test -e /etc/services
   modules libsqlite3-dev=sqlite3 liblua5.4-dev=lua5.4 zlib1g-dev=zlib libpq-dev=libpq
-  need python3-pyte /usr/bin/python3 -c "import pyte"
-  commands g++ python3 faketime git zstd lua5.4
+  commands g++ python3 faketime git zstd
 }
 
-# What the long tests add: servers, and a window.
+# What the long tests add: servers, a window, programs that run under malloc's library.
 need_long() {
   need_test
   need_bank
-  commands redis-server pgbouncer openssl sqlite3 xz-utils=xz
+  need python3-pyte /usr/bin/python3 -c "import pyte"
+  commands redis-server pgbouncer openssl lua5.4 sqlite3 xz-utils=xz
   modules libsdl2-dev=sdl2
 }
 

@@ -1,4 +1,5 @@
 #!/bin/sh
+# runs: long
 # kolk top on a running server, once, as JSON, and live on a terminal (top.py). KOLK is the path of the command.
 # Usage: top.sh SERVER
 set -u

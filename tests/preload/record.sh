@@ -1,5 +1,5 @@
 #!/bin/bash
-# runs: once
+# runs: long once
 # kolk record: its traces of programs, and its exit codes.
 #     exact       every operation of tests/preload/recorded.c, in order, with sizes, threads and functions; needs libdw
 #     endings     crashes, signals, closed descriptors; outputs that cannot be written; programs that
@@ -276,7 +276,7 @@ advises() {
   diff - "$work/rows" || fail "this is not the advice for advised.c, $1"
 }
 
-advice() { # runs: long
+advice() {
   compile -w tests/preload/advised.c -o "$work/advised"
   ends 0 record "$work/advised"
   if has_names; then
