@@ -703,7 +703,7 @@ WITHOUT_TYPE(bytemap)
 
 /* A handle's lower half is the index, XORed with the pool's tag (base.h). */
 static void *find_in_pool(void *members, lua_Integer handle) {
-    for (const kolk_pool *pool = members; pool; pool = pool->full.overflow) {
+    for (const kolk_pool *pool = members; pool; pool = pool->overflow) {
         void *object = kolk_pool_at(pool, (uint32_t)handle ^ pool->tag);
         if (object && kolk_pool_handle_of(pool, object).bits == (uint64_t)handle) return object;
     }
@@ -715,8 +715,8 @@ static void *begin_object(void *members, void *object, lua_Integer *handle) {
     if (!object) return NULL;
     *handle = (lua_Integer)kolk_pool_handle_of(members, object).bits;
     const kolk_pool *holder = members; /* or one of its overflow pools, which decides for itself what it keeps */
-    while (kolk_pool_at(holder, (uint32_t)*handle ^ holder->tag) != object) holder = holder->full.overflow;
-    if (!holder->life.keep && !holder->life.setup) memset(object, 0, holder->object_size);
+    while (kolk_pool_at(holder, (uint32_t)*handle ^ holder->tag) != object) holder = holder->overflow;
+    if (!holder->keep && !holder->setup) memset(object, 0, holder->object_size);
     return object;
 }
 
@@ -1218,7 +1218,7 @@ void kolk_lua_push_pool(lua_State *L, kolk_pool *pool, const char *fields) {
     const kolk_pool *each = pool;
     do {
         if (each->generations == KOLK_GENERATIONS_NONE) luaL_error(L, "%s", kolk_status_text(KOLK_NO_HANDLES));
-    } while ((each = each->full.overflow) != NULL);
+    } while ((each = each->overflow) != NULL);
     push_program(L, &pool_kind, pool, pool->name, fields, pool->object_size);
 }
 

@@ -482,7 +482,7 @@ template <class T> class pool {
         if constexpr (std::is_trivially_constructible_v<T, A...>) {
             return ::new (slot) T(std::forward<A>(arguments)...);
         } else { /* the object may lie in an overflow pool, whose context is its class */
-            kolk_pool &holder = pool_.full.overflow ? *kolk_pool_holder_(&pool_, slot) : pool_;
+            kolk_pool &holder = pool_.overflow ? *kolk_pool_holder_(&pool_, slot) : pool_;
             auto running = inside::in_hook(holder);
             auto undo = [this, slot, &holder] {
                 pool &of = *static_cast<pool *>(holder.context);

@@ -591,12 +591,19 @@ struct kolk_pool {
     /* what the descriptor said, with defaults filled in */
     const char *name;
     size_t object_size, object_align;
-    uint32_t max_capacity;
+    uint32_t max_capacity, headroom, low_water;
     kolk_reuse reuse;
     kolk_generations generations;
+    bool keep, ranked;
     struct kolk_budget *budget;
-    kolk_pool_full full;
-    kolk_life life;
+    bool (*on_full)(kolk_pool *pool, size_t bytes, void *context);
+    double (*cost)(const void *object, void *context);
+    void (*on_evict)(void *object, void *context);
+    kolk_pool *overflow;
+    void (*on_low)(kolk_pool *pool, void *context);
+    bool (*setup)(void *object, void *context);
+    void (*reset)(void *object, void *context);
+    void (*teardown)(void *object, void *context);
     void *context;
 
     /* the rest */

@@ -95,7 +95,7 @@
 #include <string.h>
 
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_pool, shift) == 64, "the fast paths read 64 bytes and the shift");
-_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 456 && sizeof(kolk_pool_desc) == 176),
+_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 440 && sizeof(kolk_pool_desc) == 176),
                "the layout has changed: raise KOLK_ABI");
 
 /* ---- Life of a pool ---------------------------------------------------------------------------------------------- */
@@ -171,7 +171,7 @@ static KOLK_NOINLINE_ void *renew_any(kolk_pool *pool, void *object, const void 
  * does, and enter the object into these orders. */
 KOLK_NOINLINE_ void *kolk_pool_renew_slow_(kolk_pool *pool, void *object) {
     uintptr_t slot = kolk_pool_slot_(pool, object);
-    bool easy = slot < pool->bound && !pool->life.reset && pool->in_hook <= HOOK_LIVES;
+    bool easy = slot < pool->bound && !pool->reset && pool->in_hook <= HOOK_LIVES;
     if (!easy || !kolk_pool_begin_next_(pool, slot)) return renew_any(pool, object, SITE);
     if (pool->options && pool->options->enter) pool->options->enter(pool, (uint32_t)slot);
     return object;

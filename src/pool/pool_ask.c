@@ -36,7 +36,7 @@ void kolk_pool_fail_object_(const kolk_pool *pool, const void *object, const cha
     KOLK_ASSERT_(pool);
     const kolk_pool *asked = pool;
     uint64_t inside = 0, slot = KOLK_NO_SLOT_;
-    for (const kolk_pool *place = pool; object && place && slot == KOLK_NO_SLOT_; place = place->full.overflow)
+    for (const kolk_pool *place = pool; object && place && slot == KOLK_NO_SLOT_; place = place->overflow)
         if ((slot = locate_in_pool(place, object, &inside)) != KOLK_NO_SLOT_) pool = place;
     kolk_failure failure = kolk_pool_failure_(pool, if_dead, (uint32_t)slot, site);
     failure.object = object;
@@ -73,7 +73,7 @@ bool kolk_pool_holds_(const kolk_pool *pool, const void *object) {
 }
 
 kolk_pool *kolk_pool_holder_(const kolk_pool *pool, const void *object) {
-    while (pool && !kolk_pool_holds_(pool, object)) pool = pool->full.overflow;
+    while (pool && !kolk_pool_holds_(pool, object)) pool = pool->overflow;
     return (kolk_pool *)(uintptr_t)pool;
 }
 
@@ -103,7 +103,7 @@ KOLK_NOINLINE_ kolk_handle kolk_pool_handle_slow_(const kolk_pool *pool, const v
 
 /* Does the handle match the tag of this pool or of one of its overflow pools? */
 static bool knows_tag(const kolk_pool *pool, kolk_handle handle) {
-    while (pool && kolk_handle_is_foreign_(handle, pool->tag, pool->max_capacity)) pool = pool->full.overflow;
+    while (pool && kolk_handle_is_foreign_(handle, pool->tag, pool->max_capacity)) pool = pool->overflow;
     return pool != NULL;
 }
 
@@ -121,7 +121,7 @@ void *kolk_pool_find_(const kolk_pool *pool, kolk_handle handle, const void *sit
         uint32_t index = kolk_handle_index_(handle, place->tag), generation = kolk_handle_generation_(handle);
         if (index < place->fresh && place->high && kolk_pool_lives_as_(place->states, place->high, index, generation))
             return pool_slot_at(place, index);
-    } while ((place = place->full.overflow) != NULL);
+    } while ((place = place->overflow) != NULL);
     return get_none(pool, handle, site);
 }
 

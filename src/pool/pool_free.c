@@ -6,7 +6,7 @@
 static void run_reset(kolk_pool *pool, void *object) {
     KOLK_ASSERT_(object);
     uint8_t before = enter_pool_hook(pool, HOOK_LIVES);
-    pool->life.reset(object, pool->context);
+    pool->reset(object, pool->context);
     leave_pool_hook(pool, before);
 }
 
@@ -16,7 +16,7 @@ static void run_reset(kolk_pool *pool, void *object) {
 static KOLK_ALWAYS_INLINE_ bool end_pool_life(kolk_pool *pool, kolk_debug *debug, uint32_t index, void *object,
                                               const void *site) {
     bool worn = end_life(pool, index);
-    if (pool->life.reset) run_reset(pool, object);
+    if (pool->reset) run_reset(pool, object);
     if (debug) {
         pool_look look = begin_pool_look(pool); /* the profiler */
         kolk_watch_->dies(debug, index, site);
@@ -36,7 +36,7 @@ static KOLK_NOINLINE_ void wear_out(kolk_pool *pool, uint32_t index) {
 static KOLK_NOINLINE_ void free_elsewhere(kolk_pool *pool, void *object, const void *site) {
     if (kolk_pool_is_barred_(pool, HOOK_FREES, "free", site)) return;
     const kolk_pool_options_ *options = pool->options;
-    if (options && options->free_overflow && options->free_overflow(pool->full.overflow, object, site)) return;
+    if (options && options->free_overflow && options->free_overflow(pool->overflow, object, site)) return;
     kolk_pool_fail_object_(pool, object, "free", KOLK_DOUBLE_FREE, site);
 }
 

@@ -10,7 +10,7 @@
 /* Calls on_evict. Returns false if the hook has freed the object itself, or renewed it. */
 static bool tell_of_eviction(kolk_pool *pool, void *object, uintptr_t slot) {
     uint8_t state = pool->states[slot], before = enter_pool_hook(pool, HOOK_LIVES);
-    pool->full.on_evict(object, pool->context);
+    pool->on_evict(object, pool->context);
     leave_pool_hook(pool, before);
     return pool->states[slot] == state;
 }
@@ -19,7 +19,7 @@ static bool tell_of_eviction(kolk_pool *pool, void *object, uintptr_t slot) {
  * has to know. Otherwise returns false. */
 static bool renew_in_full_pool(kolk_pool *pool, uintptr_t slot) {
     bool next = ready_slots(pool) == 0 && !is_fresh_first(pool); /* in each order of reuse */
-    if (pool_debug_of(pool) || pool->life.reset || !next || !kolk_pool_begin_next_(pool, slot)) return false;
+    if (pool_debug_of(pool) || pool->reset || !next || !kolk_pool_begin_next_(pool, slot)) return false;
     enter_orders(pool, (uint32_t)slot);
     return true;
 }
@@ -29,7 +29,7 @@ static bool renew_in_full_pool(kolk_pool *pool, uintptr_t slot) {
 static bool evict(kolk_pool *pool, void *object, void **renewed) {
     if (!object) return false;
     uintptr_t slot = pool_slot_of(pool, object);
-    if (pool->full.on_evict && !tell_of_eviction(pool, object, slot)) return !kolk_pool_lives_(pool, slot);
+    if (pool->on_evict && !tell_of_eviction(pool, object, slot)) return !kolk_pool_lives_(pool, slot);
     if (renewed && renew_in_full_pool(pool, slot))
         *renewed = object;
     else
@@ -71,7 +71,7 @@ KOLK_NOINLINE_ bool kolk_pool_evict_cheapest(kolk_pool *pool, size_t bytes, void
     (void)bytes, (void)context; /* the hooks get the pool's context, even if the program calls this directly */
     if (kolk_pool_is_barred_(pool, HOOK_CHANGES, "evict_cheapest", SITE)) return false;
     uint64_t least = 0;
-    if (pool->full.cost) return evict(pool, cheapest(pool, &least), NULL);
+    if (pool->cost) return evict(pool, cheapest(pool, &least), NULL);
     kolk_fail_(kolk_pool_failure_(pool, KOLK_COST_MISSING, KOLK_NO_SLOT_, SITE), "evict_cheapest needs .full.cost");
     return false;
 }
@@ -86,7 +86,7 @@ KOLK_NOINLINE_ bool kolk_pool_evict_oldest(kolk_pool *pool, size_t bytes, void *
 
 /* Implements kolk_pool_trap_full. alloc calls it directly, so that the report names alloc's caller. */
 static void trap_full(kolk_pool *pool, const void *site) {
-    uint64_t capacity = pool->capacity, worn = pool->worn.count, headroom = pool->full.headroom,
+    uint64_t capacity = pool->capacity, worn = pool->worn.count, headroom = pool->headroom,
              count = kolk_pool_count(pool);
     kolk_failure full = kolk_pool_failure_(pool, KOLK_FULL, KOLK_NO_SLOT_, site);
     uint8_t in_hook = pool->in_hook;
@@ -121,18 +121,18 @@ KOLK_NOINLINE_ bool kolk_pool_trap_full(kolk_pool *pool, size_t bytes, void *con
  * *renewed is its object. If the hook has ended the pool, the number of the hook is gone, even if the pool was
  * initialised again. */
 static bool ask_on_full(kolk_pool *pool, bool *ended, void **renewed, const void *site) {
-    KOLK_ASSERT_(pool->full.on_full && !pool->in_hook);
+    KOLK_ASSERT_(pool->on_full && !pool->in_hook);
     bool again = false;
     uint64_t least = 0;
     pool->in_hook = HOOK_CHANGES;
-    if (pool->full.on_full == kolk_pool_trap_full)
+    if (pool->on_full == kolk_pool_trap_full)
         trap_full(pool, site);
-    else if (pool->full.on_full == kolk_pool_evict_oldest)
+    else if (pool->on_full == kolk_pool_evict_oldest)
         again = evict(pool, kolk_pool_find_oldest_(pool, "evict_oldest", site), renewed);
-    else if (pool->full.on_full == kolk_pool_evict_cheapest)
+    else if (pool->on_full == kolk_pool_evict_cheapest)
         again = evict(pool, cheapest(pool, &least), renewed);
     else
-        again = pool->full.on_full(pool, pool->object_size, pool->context);
+        again = pool->on_full(pool, pool->object_size, pool->context);
     *ended = pool->in_hook == NO_HOOK;
     pool->in_hook = NO_HOOK;
     return again;
@@ -144,13 +144,13 @@ static uint64_t slots_left(const kolk_pool *pool) {
 }
 
 void kolk_pool_look_at_low_water_(kolk_pool *pool, uint32_t n) {
-    KOLK_ASSERT_(pool->full.on_low && n > 0);
-    uint64_t enough = (uint64_t)pool->full.low_water + n;
-    if (slots_left(pool) > pool->full.low_water) pool->low_reported = false;
+    KOLK_ASSERT_(pool->on_low && n > 0);
+    uint64_t enough = (uint64_t)pool->low_water + n;
+    if (slots_left(pool) > pool->low_water) pool->low_reported = false;
     if (pool->low_reported || pool->in_hook || slots_left(pool) >= enough) return;
     pool->low_reported = true; /* set first, because a failure handler may longjmp */
     pool->in_hook = HOOK_CHANGES;
-    pool->full.on_low(pool, pool->context);
+    pool->on_low(pool, pool->context);
     if (pool->in_hook == NO_HOOK) return; /* the hook has ended the pool */
     pool->in_hook = NO_HOOK;
     pool->low_reported = slots_left(pool) < enough; /* the hook may have made room */
@@ -158,12 +158,12 @@ void kolk_pool_look_at_low_water_(kolk_pool *pool, uint32_t n) {
 
 static uint64_t count_with_overflow(const kolk_pool *pool) {
     uint64_t count = 0;
-    for (; pool; pool = pool->full.overflow) count += kolk_pool_count(pool);
+    for (; pool; pool = pool->overflow) count += kolk_pool_count(pool);
     return count;
 }
 
 alloc_grant kolk_pool_make_room_(kolk_pool *pool, alloc_request how, alloc_grant has, const void *site) {
-    KOLK_ASSERT_(how.cost ? pool->full.cost != NULL : pool->full.on_full != NULL);
+    KOLK_ASSERT_(how.cost ? pool->cost != NULL : pool->on_full != NULL);
     uint64_t before = count_with_overflow(pool);
     uint32_t count = kolk_pool_count(pool), capacity = pool->capacity;
     void *renewed = NULL;

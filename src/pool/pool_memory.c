@@ -174,7 +174,7 @@ kolk_status kolk_pool_make_(kolk_pool *pool, const kolk_pool_desc *desc, const k
     pool->max_capacity = desc->max_capacity;
     pool->reuse = desc->reuse;
     pool->generations = desc->generations;
-    pool->life.keep = desc->life.keep;
+    pool->keep = desc->life.keep;
     if (KOLK_HOSTED) pool->budget = desc->budget;
     if (desc->memory) pool->memory = MEMORY_CALLERS;
     pool->capacity = pool->counted = desc->capacity;

@@ -26,7 +26,7 @@ static uint32_t take_fresh_with_options(kolk_pool *pool) {
 
 /* Are n slots free beyond the headroom? If not, tries to grow the pool by as many slots as are missing. */
 static KOLK_ALWAYS_INLINE_ bool has_more_than_headroom(kolk_pool *pool, uint32_t n) {
-    uint64_t needed = (uint64_t)pool->full.headroom + n, available = kolk_pool_available(pool) - pool->held_back;
+    uint64_t needed = (uint64_t)pool->headroom + n, available = kolk_pool_available(pool) - pool->held_back;
     return available >= needed || kolk_pool_grow_(pool, open_capacity(pool) + (needed - available));
 }
 
@@ -48,7 +48,7 @@ static bool next_slot_counts(kolk_pool *pool) {
 
 static bool take_slot(kolk_pool *pool, uint32_t *index, bool urgent) {
     if (kolk_pool_count(pool) == pool->max_capacity) return false; /* it saves the search in vain */
-    if (pool->full.headroom && !urgent && !has_more_than_headroom(pool, 1)) return false;
+    if (pool->headroom && !urgent && !has_more_than_headroom(pool, 1)) return false;
     bool counts = next_slot_counts(pool);
     bool some = counts ? !is_fresh_first(pool) : ready_slots(pool) > uncounted_slots(pool);
     if (some && take_free(pool, index)) return true;
@@ -76,7 +76,7 @@ static void *prepare_slot(kolk_pool *pool, uint32_t index, const void *site) {
  * which may clear the pool. */
 static bool run_setup(kolk_pool *pool, void *object) {
     uint8_t before = enter_pool_hook(pool, HOOK_LIVES);
-    bool done = pool->life.setup(object, pool->context);
+    bool done = pool->setup(object, pool->context);
     leave_pool_hook(pool, before);
     return done;
 }
@@ -84,7 +84,7 @@ static bool run_setup(kolk_pool *pool, void *object) {
 /* Makes a slot ready for a life of this object, if the pool has setup or teardown. Returns false if setup fails. */
 static inline bool set_up_slot(kolk_pool *pool, uint32_t index, void *object) {
     if (!pool->ready || kolk_bits_get_(pool->ready, index)) return true;
-    if (pool->life.setup && !run_setup(pool, object)) return false;
+    if (pool->setup && !run_setup(pool, object)) return false;
     kolk_bits_set_(pool->ready, index);
     return true;
 }
@@ -121,7 +121,7 @@ void *kolk_pool_issue_(kolk_pool *pool, uint32_t index, const void *site) {
 
 /* Is there a hook to call? An overflow pool may lack `cost`. */
 static bool may_ask_for_room(const kolk_pool *pool, alloc_request how) {
-    return !pool->in_hook && !how.quiet && (how.cost ? pool->full.cost != NULL : pool->full.on_full != NULL);
+    return !pool->in_hook && !how.quiet && (how.cost ? pool->cost != NULL : pool->on_full != NULL);
 }
 
 static void *alloc_any(kolk_pool *pool, alloc_request how, const void *site);
@@ -134,7 +134,7 @@ static KOLK_NOINLINE_ void *alloc_full(kolk_pool *pool, alloc_request how, bool 
     do {
         alloc_request there = how;
         there.looked = how.quiet; /* when quiet, skip its on_low, which might evict objects of this alloc_n */
-        void *object = pool->full.overflow ? alloc_any(pool->full.overflow, there, site) : NULL;
+        void *object = pool->overflow ? alloc_any(pool->overflow, there, site) : NULL;
         if (object) return object;
         has.again = false;
         if (may_ask_for_room(pool, how)) has = kolk_pool_make_room_(pool, how, has, site);
@@ -160,7 +160,7 @@ static KOLK_NOINLINE_ void *alloc_any(kolk_pool *pool, alloc_request how, const 
         return NULL;
     }
     uint32_t index;
-    if (pool->full.on_low && !how.looked) kolk_pool_look_at_low_water_(pool, 1);
+    if (pool->on_low && !how.looked) kolk_pool_look_at_low_water_(pool, 1);
     bool fails = pool_debug_of(pool) && kolk_debug_fails_(pool_debug_of(pool));
     if (fails || !take_slot(pool, &index, how.urgent)) return alloc_full(pool, how, fails, site);
     return kolk_pool_issue_(pool, index, site);
@@ -169,21 +169,20 @@ static KOLK_NOINLINE_ void *alloc_any(kolk_pool *pool, alloc_request how, const 
 /* Is every slot alive that the pool can have, with nothing else to try than on_full? */
 static inline bool is_all_alive(const kolk_pool *pool) {
     bool all_alive = pool->fresh == pool->max_capacity && pool->top == pool->stack && !pool->aside;
-    return all_alive && pool->fresh && !pool->full.overflow && !pool->full.on_low && !pool->in_hook &&
-           !pool_debug_of(pool);
+    return all_alive && pool->fresh && !pool->overflow && !pool->on_low && !pool->in_hook && !pool_debug_of(pool);
 }
 
 /* A pool that is full for long, such as one of a game's effects, asks this for each object that it does not get. */
 static bool is_full(const kolk_pool *pool) {
-    return !pool->full.on_full && is_all_alive(pool);
+    return !pool->on_full && is_all_alive(pool);
 }
 
 /* Such a pool renews its oldest object for each alloc. This does the same as alloc_any and the hook evict_oldest, with
  * a tenth of their steps. Returns NULL if it does not apply. */
 static inline void *renew_oldest(kolk_pool *pool) {
-    if (pool->full.on_full != kolk_pool_evict_oldest || !is_all_alive(pool)) return NULL;
+    if (pool->on_full != kolk_pool_evict_oldest || !is_all_alive(pool)) return NULL;
     uint32_t oldest = pool->ages[0].newer; /* it is alive, as all are; 0: all are protected */
-    if (oldest == 0 || pool->full.on_evict || pool->life.reset) return NULL;
+    if (oldest == 0 || pool->on_evict || pool->reset) return NULL;
     if (!kolk_pool_begin_next_(pool, oldest - 1)) return NULL;
     pool->evictions++;
     return entered(pool, oldest - 1, plain_slot_at(pool, oldest - 1));
@@ -204,7 +203,7 @@ KOLK_NOINLINE_ void *kolk_pool_alloc_urgent(kolk_pool *pool) {
 }
 
 KOLK_NOINLINE_ void *kolk_pool_alloc_over(kolk_pool *pool, double cost) {
-    if (!pool->full.cost) {
+    if (!pool->cost) {
         kolk_fail_(kolk_pool_failure_(pool, KOLK_COST_MISSING, KOLK_NO_SLOT_, SITE), "alloc_over needs .full.cost");
         return NULL;
     }
@@ -221,7 +220,7 @@ KOLK_NOINLINE_ uint32_t kolk_pool_alloc_n(kolk_pool *pool, void **objects, uint3
     alloc_request first = {.looked = true},
                   more = {.looked = true, .quiet = true}; /* a hook might evict objects that this call allocated */
     uint32_t count = 0;
-    if (pool->full.on_low && n) kolk_pool_look_at_low_water_(pool, n);
+    if (pool->on_low && n) kolk_pool_look_at_low_water_(pool, n);
     while (count < n && (objects[count] = alloc_by(pool, count ? more : first, SITE))) count++;
     kolk_tools_wrote_(objects, count * sizeof *objects);
     return count;
@@ -275,9 +274,9 @@ static void *alloc_run(kolk_pool *pool, uint32_t n, const void *site) {
     if (bars_allocs(pool, "alloc_run", site)) return NULL;
     kolk_debug *debug = pool_debug_of(pool);
     if (n > 1 && pool_has(pool, KOLK_DEBUG_GUARD | KOLK_DEBUG_BYPASS)) return NULL; /* objects are not neighbours */
-    if (pool->full.on_low) kolk_pool_look_at_low_water_(pool, n);
+    if (pool->on_low) kolk_pool_look_at_low_water_(pool, n);
     if (debug && kolk_debug_fails_(debug)) return NULL;
-    if (pool->full.headroom && !has_more_than_headroom(pool, n)) return NULL;
+    if (pool->headroom && !has_more_than_headroom(pool, n)) return NULL;
     uint32_t first = find_run_or_release(pool, n);
     if (first == KOLK_NO_SLOT_) return NULL;
     if (debug) (void)kolk_is_home_(pool, pool->number, pool->name, site);
@@ -315,7 +314,7 @@ KOLK_NOINLINE_ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
     uint32_t generation = kolk_handle_generation_(handle);
     if (!pool->high || index >= pool->max_capacity) return NULL;
     if (generation == 0 || generation > KOLK_GENERATION_MAX) return NULL;
-    if (pool->full.on_low) kolk_pool_look_at_low_water_(pool, 1);
+    if (pool->on_low) kolk_pool_look_at_low_water_(pool, 1);
     bool there = index < pool->counted && index < open_capacity(pool);
     if (!there && !kolk_pool_grow_(pool, (uint64_t)index + 1)) {
         pool->failed++;
@@ -347,7 +346,7 @@ static void end_options(kolk_pool *pool, const void *site) {
     kolk_unlist_(pool->number);
     pool->number = 0;                    /* a hook may allocate */
     pool->max_capacity = pool->capacity; /* no growth, in case a reset hook always allocates */
-    if (pool->life.reset || pool_debug_of(pool)) kolk_pool_clear_for_(pool, true, site);
+    if (pool->reset || pool_debug_of(pool)) kolk_pool_clear_for_(pool, true, site);
     kolk_pool_tear_down_(pool, 0, pool->fresh);
 }
 
@@ -364,7 +363,7 @@ static bool shares_tag(const kolk_pool *pool, const kolk_pool_desc *desc) {
 /* May a pool with this descriptor overflow into `pool` and its overflow pools? Makes a KOLK_POOL_STATIC first: until
  * then it has no tag. */
 static bool can_overflow(kolk_pool *pool, const kolk_pool_desc *desc) {
-    for (; pool; pool = pool->full.overflow) {
+    for (; pool; pool = pool->overflow) {
         begin_static_pool(pool);
         if (pool->object_size != desc->object_size || pool->object_align < desc->object_align) return false;
         if (shares_tag(pool, desc)) return false;
@@ -382,8 +381,18 @@ kolk_status kolk_pool_resolve_hooks_(kolk_pool_desc *desc) {
 }
 
 void kolk_pool_take_hooks_(kolk_pool *pool, const kolk_pool_desc *desc) {
-    pool->full = desc->full;
-    pool->life = desc->life;
+    const kolk_pool_full *full = &desc->full;
+    pool->headroom = full->headroom;
+    pool->low_water = full->low_water;
+    pool->on_full = full->on_full;
+    pool->cost = full->cost;
+    pool->ranked = full->ranked;
+    pool->on_evict = full->on_evict;
+    pool->overflow = full->overflow;
+    pool->on_low = full->on_low;
+    pool->setup = desc->life.setup;
+    pool->reset = desc->life.reset;
+    pool->teardown = desc->life.teardown;
     pool->context = desc->context;
 }
 

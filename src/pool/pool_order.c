@@ -20,8 +20,8 @@ uint64_t kolk_pool_next_(const kolk_pool *pool, bool alive, uint64_t from, uint6
  * low_water + 1, whichever is larger, less the never-issued slots; the slots whose use would raise a counted peak; and
  * those that do not count towards the budget. */
 static inline uint32_t watched_slots(const kolk_pool *pool) {
-    uint64_t low = pool->full.on_low ? (uint64_t)pool->full.low_water + 1 : 0;
-    uint64_t kept = pool->full.headroom > low ? pool->full.headroom : low, spare = open_capacity(pool) - pool->fresh;
+    uint64_t low = pool->on_low ? (uint64_t)pool->low_water + 1 : 0, spare = open_capacity(pool) - pool->fresh;
+    uint64_t kept = pool->headroom > low ? pool->headroom : low;
     uint32_t used = pool->fresh - pool->worn.count - pool->quarantined; /* alive, or free and ready for use */
     uint64_t slots = kept > spare ? kept - spare : 0, above = used > pool->peak ? used - pool->peak : 0;
     if (slots < above) slots = above;
@@ -37,7 +37,7 @@ void kolk_pool_show_all_bounds_(kolk_pool *pool) {
     uint32_t least = watched > pool->unlisted ? watched : pool->unlisted;
     if (easy && lifo) floor = least ? pool->stack + least : pool->stack; /* NULL if there are no slots */
     pool->bound = open ? pool->fresh : 0;
-    pool->free_bound = lifo && open && !pool->life.reset ? pool->fresh : 0;
+    pool->free_bound = lifo && open && !pool->reset ? pool->fresh : 0;
     bool ordered = pool->ages || pool->ranks;
     pool->floor = ordered ? nothing : floor;
     pool->order_floor = ordered ? floor : nothing;
@@ -188,7 +188,7 @@ static bool take_queued(kolk_pool *pool, uint32_t index) {
 
 /* Is every dead slot in some place (I3)? With these hooks or the debug mode, a slot may be on its way. */
 static bool is_all_in_place(const kolk_pool *pool) {
-    return !pool_debug_of(pool) && !pool->ready && !pool->life.reset && !pool->in_hook;
+    return !pool_debug_of(pool) && !pool->ready && !pool->reset && !pool->in_hook;
 }
 
 /* Takes this slot, which must be in the array, and gives up the order of the others unless it is the last one there. */

@@ -35,8 +35,8 @@ static inline uint64_t price_of_cost(double cost) {
 }
 
 static inline uint64_t price_of(const kolk_pool *pool, const void *object) {
-    KOLK_ASSERT_(pool->full.cost && object);
-    return price_of_cost(pool->full.cost(object, pool->context));
+    KOLK_ASSERT_(pool->cost && object);
+    return price_of_cost(pool->cost(object, pool->context));
 }
 
 /* ---- pool_rank.c ------------------------------------------------------------------------------------------------- */

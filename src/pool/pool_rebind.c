@@ -8,15 +8,15 @@
 static bool keeps_layout(const kolk_pool *pool, const kolk_pool_desc *desc) {
     bool sizes = kolk_is_capacity_kept_(desc->capacity, desc->max_capacity, pool->capacity, pool->max_capacity);
     bool order = kolk_is_kept_(desc->reuse, pool->reuse) && (!desc->ages || pool->ages) &&
-                 kolk_is_kept_(desc->full.ranked, pool->full.ranked);
+                 kolk_is_kept_(desc->full.ranked, pool->ranked);
     bool handles = kolk_is_kept_(desc->generations, pool->generations) && kolk_is_tag_kept_(desc->tag, pool->tag);
     bool callers = pool->memory == MEMORY_CALLERS;
     bool memory = !desc->memory || (callers && desc->memory == pool->block);
     memory = memory && (!desc->memory_size || (callers && desc->memory_size >= pool->block_size));
     memory = memory && kolk_is_kept_((uintptr_t)desc->budget, (uintptr_t)pool->budget);
-    bool overflow = kolk_is_kept_((uintptr_t)desc->full.overflow, (uintptr_t)pool->full.overflow);
-    bool parts = (desc->life.setup || desc->life.teardown) == (pool->life.setup || pool->life.teardown);
-    bool lives_on = kolk_is_kept_(desc->life.keep, pool->life.keep) && parts;
+    bool overflow = kolk_is_kept_((uintptr_t)desc->full.overflow, (uintptr_t)pool->overflow);
+    bool parts = (desc->life.setup || desc->life.teardown) == (pool->setup || pool->teardown);
+    bool lives_on = kolk_is_kept_(desc->life.keep, pool->keep) && parts;
     return (sizes || kolk_sizes_matter_()) && order && handles && memory && overflow && lives_on;
 }
 
@@ -35,13 +35,12 @@ KOLK_NOINLINE_ kolk_status kolk_pool_rebind_abi_(kolk_pool *pool, const kolk_poo
     next.name = kolk_name_kept_(desc->name);
     next.max_capacity = pool->max_capacity;
     next.ages = pool->ages != NULL;
-    next.full.ranked = pool->full.ranked;
-    next.life.keep = pool->life.keep;
+    next.full.ranked = pool->ranked;
     status = kolk_pool_resolve_hooks_(&next);
     if (status != KOLK_OK) return status;
     pool->options = kolk_pool_options_of_(pool);
     pool->name = next.name;
-    next.full.overflow = pool->full.overflow;
+    next.full.overflow = pool->overflow;
     kolk_pool_take_hooks_(pool, &next);
     kolk_pool_list_all_(pool); /* a new reset hook may be called while its slot is in no place */
     pool->ranking = 0;         /* the new `cost` may differ */

@@ -87,7 +87,7 @@ static parts parts_of_snapshot(const header *head) {
 }
 
 static kolk_status has_snapshot(const kolk_pool *pool) {
-    if (pool->life.setup || pool->life.teardown) return KOLK_NO_SNAPSHOT;
+    if (pool->setup || pool->teardown) return KOLK_NO_SNAPSHOT;
     return pool->in_hook ? KOLK_IN_HOOK : KOLK_OK; /* inside a hook, a slot may be in no place (I3) */
 }
 

@@ -28,7 +28,7 @@ void kolk_pool_tear_down_(kolk_pool *pool, uint64_t from, uint64_t end) {
     uint8_t before = enter_pool_hook(pool, HOOK_FREES);
     for (uint64_t i = from; (i = kolk_bits_find_(pool->ready, true, i, end)) < end; i++) {
         kolk_bits_clear_(pool->ready, i);
-        if (pool->life.teardown) pool->life.teardown(pool_slot_at(pool, i), pool->context);
+        if (pool->teardown) pool->teardown(pool_slot_at(pool, i), pool->context);
     }
     leave_pool_hook(pool, before);
 }
@@ -62,14 +62,14 @@ static size_t discard_dead(kolk_pool *pool, uint64_t from, uint64_t end) {
 
 /* May the contents of dead slots be lost? */
 static bool may_discard(const kolk_pool *pool) {
-    return pool->memory != MEMORY_CALLERS && (!pool->life.keep || pool->life.setup);
+    return pool->memory != MEMORY_CALLERS && (!pool->keep || pool->setup);
 }
 
 /* Gives the bytes of the last free slots back to the budget, if the system releases their pages. They are torn down
  * already. FIFO uses every slot in its turn, so there only slots can go that were never issued. A headroom must be
  * there when it is needed. The last page may be touched by slots that count and by others. */
 static void uncount_slots(kolk_pool *pool) {
-    if (!pool->budget || pool->full.headroom) return;
+    if (!pool->budget || pool->headroom) return;
     uint64_t used = pool->reuse == KOLK_REUSE_FIFO ? pool->fresh : kolk_pool_end_of_use_(pool);
     uint64_t page = kolk_memory_page_(), from = round_up(used * pool->stride, page);
     uint64_t end = round_up((uint64_t)pool->counted * pool->stride, page);

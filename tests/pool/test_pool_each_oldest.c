@@ -51,7 +51,7 @@ static void act(struct thing *current) {
         is_not_due(oldest);
         assert_true(kolk_pool_evict_oldest(&it.pool.pool, 0, NULL));
     } else { /* in a full pool, renews the oldest object */
-        if (it.pool.pool.full.on_full && things_available(&it.pool) == 0 && oldest) is_not_due(oldest);
+        if (it.pool.pool.on_full && things_available(&it.pool) == 0 && oldest) is_not_due(oldest);
         struct thing *made = things_alloc(&it.pool);
         if (made) made->number = it.number++;
     }
