@@ -35,9 +35,9 @@ row() {
 
 # Each test says in words where it runs, which docs/tests.md explains. Words of kinds and names of tests count as well.
 if [[ $effort == quick ]]; then
-  cxx='' commands='cli processes' checked=''
+  cxx='' checked=''
 else
-  cxx=build_cxx commands='' checked=cli
+  cxx=build_cxx checked=cli
 fi
 what="make test in full: -O2, checks on"
 case $effort in
@@ -65,9 +65,11 @@ else
 fi
 # (Tests with forks would hang: AddressSanitizer's allocator may be locked in the child. kolk advise alone takes two
 # minutes there, and each start of a process a quarter of a second. The parts of the commands have tests of their own.)
-if [[ $effort == quick ]]; then export KOLK_TARGETS="kolk-tests kolk"; fi
-tested asan "clang -O1, AddressSanitizer, UndefinedBehaviorSanitizer" "once not:asan build $commands"
-unset KOLK_TARGETS
+if [[ $effort == quick ]]; then
+  sampled asan "clang -O1, AddressSanitizer, UndefinedBehaviorSanitizer" all "once not:asan build cli processes"
+else
+  tested asan "clang -O1, AddressSanitizer, UndefinedBehaviorSanitizer" "once not:asan build"
+fi
 # The programs for other machines run under qemu. Some 64-bit kernels run no 32-bit programs of x86: there these do too.
 # On an emulated machine, threads do not reorder memory accesses in other ways than this processor does. Tests are left
 # out (not:qemu) that reserve gigabytes, because qemu keeps a table of all pages; that expect a thread to be gone once it

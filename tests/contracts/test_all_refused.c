@@ -73,8 +73,8 @@ static void check_size(size_t object_size, uint32_t capacity, uint32_t max_capac
 static void test_sizes_at_the_limits(void **state) {
     static const size_t sizes[] = {SIZE_MAX,   SIZE_MAX / 2 + 1, SIZE_MAX / 4 + 1,
                                    UINT32_MAX, INT32_MAX,        (size_t)1 << 24};
-    unsigned step = steps_apart() - first_step();
     static const uint32_t counts[] = {1, 2, 255, 257, 4096, 65536, UINT32_C(1) << 30, INT32_MAX, UINT32_MAX};
+    unsigned step = steps_apart() - first_step();
     for (unsigned n = 0; n < LENGTH_OF(sizes); n++)
         for (unsigned less = 0; less < 40; less += less < 18 ? 1 : 7)
             for (unsigned c = 0; c < LENGTH_OF(counts); c++) {

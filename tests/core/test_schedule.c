@@ -1,4 +1,4 @@
-/* runs: not:wine with: KOLK_SCHEDULED=1 */
+/* runs: long not:wine with: KOLK_SCHEDULED=1 */
 /* The scheduler of schedule.h runs small correct protocols through all their schedules, and for each protocol a faulty
  * variant, whose fault it must find, report, and find again from its report. */
 #include "../help/test.h"

@@ -1,4 +1,4 @@
-/* runs: slow once with: KOLK_CHAOS=1 */
+/* runs: long once with: KOLK_CHAOS=1 */
 /* The process forks before every atomic operation of another thread's work on a heap. In each child the forking thread
  * continues: live blocks keep their contents; each free block can be allocated once, even if it was in the other
  * thread's magazines, unless that thread was just moving it; other threads come and go; and the heap is deinitialised.

@@ -1,4 +1,4 @@
-/* runs: slow once with: KOLK_CHAOS=1 */
+/* runs: long once with: KOLK_CHAOS=1 */
 /* Guarded blocks and threads: several threads use them at the same time, and the process forks before every atomic
  * operation of another thread's work on one. The child finds every live block, can allocate and free others, and loses
  * at most the block that was being moved. */

@@ -1,4 +1,4 @@
-/* runs: once with: KOLK_CHAOS=1 wraps: heap/counted_memory.h */
+/* runs: long once with: KOLK_CHAOS=1 wraps: heap/counted_memory.h */
 /* Two tests stop another thread at each step of its work on large blocks.
  *
  * The first forks: in each child, every block that the other thread did not touch exists once, with its contents. A

@@ -1,4 +1,4 @@
-/* runs: slow not:qemu not:wine with: KOLK_CHAOS=1 wraps: help/watched_syscall.h */
+/* runs: long not:qemu not:wine with: KOLK_CHAOS=1 wraps: help/watched_syscall.h */
 /* The cost of a thread's first use of a heap, of a switch between heaps, and of its end depends neither on the number
  * of threads nor on the number of heaps. Cost is counted in atomic operations and in queries to the system whether a
  * thread is alive. */

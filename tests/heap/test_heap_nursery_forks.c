@@ -1,4 +1,4 @@
-/* runs: slow once with: KOLK_CHAOS=1 */
+/* runs: long once with: KOLK_CHAOS=1 */
 /* The process forks before every atomic operation of another thread's work on a young heap. In each child the forking
  * thread continues: live blocks keep their contents, new blocks overlap none of them, every free is checked, and heaps
  * begin and end, with children and without. No damage to watched blocks is seen where there is none. The parent is not

@@ -1,4 +1,4 @@
-/* runs: slow once with: KOLK_SCHEDULED=1 wraps: help/arena.h */
+/* runs: long once with: KOLK_SCHEDULED=1 wraps: help/arena.h */
 /* Runs every order of the steps of threads that use a class for the first time, and of a free that runs concurrently
  * with a reclaim of the freeing thread's magazine, as in a fork's child. Loads may return old values where the memory
  * orders allow it. */

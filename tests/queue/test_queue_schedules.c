@@ -1,4 +1,4 @@
-/* runs: slow not:asan not:clang not:wine with: KOLK_SCHEDULED=1 wraps: help/arena.h */
+/* runs: long not:asan not:clang not:wine with: KOLK_SCHEDULED=1 wraps: help/arena.h */
 /* Tests the queue in every order of the steps of two or three threads with up to 2 preemptions and a surprise, then in
  * random orders. schedule.h explains the terms. */
 #include "../help/test.h"

@@ -1,4 +1,4 @@
-/* runs: slow once with: KOLK_CHAOS=1 */
+/* runs: long once with: KOLK_CHAOS=1 */
 /* The process forks while another thread is stopped before each of its atomic operations on a resource pool, and in the
  * middle of each of the factory's functions. The child does nothing with its parent's resources and can use pools of
  * its own. The parent is not affected. */

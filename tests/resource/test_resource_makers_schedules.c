@@ -1,4 +1,4 @@
-/* runs: slow once with: KOLK_SCHEDULED=1 wraps: resource/resource_schedule.h */
+/* runs: long once with: KOLK_SCHEDULED=1 wraps: resource/resource_schedule.h */
 /* The resource pool with makers, in every order of the steps of two or three threads with a few preemptions and a
  * surprise, then in random orders: one or two makers, and borrowers that depend on them. A maker works when the pool
  * has called it, never because time has passed. If a call is lost, a borrower sleeps for ever, which the scheduler

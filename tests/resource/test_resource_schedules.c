@@ -1,4 +1,4 @@
-/* runs: slow once with: KOLK_SCHEDULED=1 wraps: resource/resource_schedule.h */
+/* runs: long once with: KOLK_SCHEDULED=1 wraps: resource/resource_schedule.h */
 /* The resource pool in every order of the steps of two or three threads with a few preemptions and a surprise, then in
  * random orders: see schedule.h. The factory's functions have steps too, so that other threads run in the middle of
  * them.

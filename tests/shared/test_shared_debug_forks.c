@@ -1,4 +1,4 @@
-/* runs: slow once with: KOLK_CHAOS=1 */
+/* runs: long once with: KOLK_CHAOS=1 */
 /* A process with a shared pool in debug mode forks while other threads are in the middle of alloc and free: at a random
  * moment, or before each step of one thread. The child finds no false damage, no slot twice, and no cyclic list. Reads
  * KOLK_TEST_OPS (random forks per run) from the environment. */

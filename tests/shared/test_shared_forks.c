@@ -1,4 +1,4 @@
-/* runs: slow once with: KOLK_CHAOS=1 */
+/* runs: long once with: KOLK_CHAOS=1 */
 /* The process forks before every atomic operation of another thread's work on a shared pool. In each child the forking
  * thread continues with its local, and as many other locals can be made as before. Live objects stay alive. Each free
  * slot can be allocated once, except those that the other thread was just moving, which are at most a magazine. No

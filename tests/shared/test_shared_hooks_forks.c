@@ -1,4 +1,4 @@
-/* runs: slow once with: KOLK_CHAOS=1 */
+/* runs: long once with: KOLK_CHAOS=1 */
 /* While another thread works with objects that are set up once, the process forks before each of that thread's atomic
  * operations, and in the middle of each hook. The child continues to use the pool, then deinitialises it. Each object
  * that was set up is torn down once; one whose setup was interrupted is left alone. */

@@ -1,4 +1,4 @@
-/* runs: slow once with: KOLK_SCHEDULED=1 wraps: help/arena.h */
+/* runs: long once with: KOLK_SCHEDULED=1 wraps: help/arena.h */
 /* Lock-free readers and deferred free, in every order of the steps of two or three threads with up to 2 preemptions and
  * a surprise or two, then in random orders: see schedule.h. A writer replaces the object in a shared pointer by a
  * single release store, retires the old object, and writes to its next allocation. If a reader still reads that object,

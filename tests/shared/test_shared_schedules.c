@@ -1,4 +1,4 @@
-/* runs: slow once with: KOLK_SCHEDULED=1 wraps: help/arena.h */
+/* runs: long once with: KOLK_SCHEDULED=1 wraps: help/arena.h */
 /* The shared pool in every order of the steps of two or three threads with up to 2 preemptions and a surprise, then in
  * random orders: see schedule.h. */
 #include "../help/test.h"

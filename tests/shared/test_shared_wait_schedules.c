@@ -1,4 +1,4 @@
-/* runs: slow once with: KOLK_SCHEDULED=1 wraps: help/arena.h */
+/* runs: long once with: KOLK_SCHEDULED=1 wraps: help/arena.h */
 /* Waiting for an object of a shared pool, and the uncached pool, in every order of the steps of two or three threads
  * with up to 2 preemptions and a surprise, then in random orders: see schedule.h. A thread that sleeps for ever is
  * reported as a deadlock.
