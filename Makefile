@@ -8,7 +8,7 @@ SECONDS ?= 60
 .DEFAULT_GOAL := help
 
 help:
-	@echo 'make demo      what kolk is, in a minute: reported mistakes, sparkles, connections, a recorded program'
+	@echo 'make demo      what kolk is, in a minute: reported mistakes, connections, a recorded program'
 	@echo 'make web       a pool at work in the browser: build/web/kolk.html, one page that needs no network'
 	@echo 'make bank      money moves by a pool of connections to PostgreSQL, on a server that is thrown away'
 	@echo 'make test      the tests, the long ones in part; KOLK_TEST_EFFORT=full: all of their work'

@@ -50,8 +50,7 @@ typedef struct cli_verb {
     int (*run)(cli_context *cli, int count, char **arguments);
 } cli_verb;
 
-extern const cli_verb cli_advise, cli_bench, cli_demo, cli_record, cli_replay, cli_report, cli_run_program, cli_soak,
-    cli_top;
+extern const cli_verb cli_advise, cli_demo, cli_record, cli_replay, cli_report, cli_run_program, cli_soak, cli_top;
 
 /* Runs the command line with one of these verbs (the last is NULL), and returns the exit code. */
 int cli_run(const cli_verb *const *verbs, int argc, char **argv);

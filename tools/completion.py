@@ -30,9 +30,8 @@ def value_of(row, help_):
         return None
     if name == "SETTINGS":
         return Value(name, about.split(": ")[1].split(","), several=True)
-    words = (re.search(r"\bonly ((?:\w+,? )+or \w+)$", about)
-             or re.search(rf"for --{row['name']} are ((?:\w+, )+\w+ and \w+)\.", text))
-    return Value(name, re.split(r",? (?:and |or )?", words[1]) if words else ())
+    words = re.search(rf"for --{row['name']} are ((?:\w+, )+\w+ and \w+)\.", text)
+    return Value(name, re.split(r",? (?:and )?", words[1]) if words else ())
 
 
 class Verb:

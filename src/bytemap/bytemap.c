@@ -270,7 +270,8 @@ kolk_status kolk_bytemap_init_abi_(kolk_bytemap *pool, const kolk_bytemap_view *
         set_free(pool);
         kolk_tools_wrote_(pool->byte_map, (size_t)pool->count);
     }
-    return kolk_list_(pool, sizeof *pool, &pool->number, &kolk_bytemap_kind_);
+    kolk_list_(pool, sizeof *pool, &pool->number, &kolk_bytemap_kind_);
+    return KOLK_OK;
 }
 
 KOLK_NOINLINE_ void kolk_bytemap_clear(kolk_bytemap *pool) {

@@ -54,10 +54,9 @@ static inline kolk_settings_ kolk_settings_of_(const char *name, const char *own
 /* Adds the complete struct to the registry, which writes the pool's number to `number`, a field of the struct. The
  * registry never writes to a pool again. A pool whose storage is gone without a deinit does no harm: its struct is read
  * by kolk_peek_, and ignored if its facts have changed. */
-static inline kolk_status kolk_list_(const void *self, size_t size, uint32_t *number, const kolk_kind_ *kind) {
+static inline void kolk_list_(const void *self, size_t size, uint32_t *number, const kolk_kind_ *kind) {
     kolk_tools_wrote_(self, size);
     if (kolk_watch_) kolk_watch_->listed(self, number, kind, false); /* else the struct's number is 0 */
-    return KOLK_OK;
 }
 
 static inline void kolk_unlist_(uint32_t number) {

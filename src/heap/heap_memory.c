@@ -205,7 +205,7 @@ static kolk_status init_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool s
             kolk_heap_deinit(heap);
             return KOLK_NO_MEMORY;
         }
-    status = kolk_list_(heap, sizeof *heap, &heap->number, &kolk_heap_kind_);
+    kolk_list_(heap, sizeof *heap, &heap->number, &kolk_heap_kind_);
     if (heap->fixed) heap->fixed->number = heap->number;
     if (heap->root) /* a report in another thread may read it */
         kolk_store_(&heap->root->number, heap->number, KOLK_RELAXED_);

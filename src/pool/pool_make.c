@@ -79,7 +79,8 @@ KOLK_NOINLINE_ kolk_status kolk_pool_begin_(kolk_pool *pool, const kolk_pool_des
     pool->peak = counts ? 0 : PEAK_IS_FRESH;
     if (KOLK_HOSTED) pool->tick.trims = kolk_trims_now_(); /* earlier requests are not for this pool */
     show_bounds(pool);
-    return kolk_list_(pool, sizeof *pool, &pool->number, &kolk_pool_kind_);
+    kolk_list_(pool, sizeof *pool, &pool->number, &kolk_pool_kind_);
+    return KOLK_OK;
 }
 
 kolk_status kolk_pool_init_plain_abi_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,

@@ -79,7 +79,8 @@ kolk_status kolk_queue_init_abi_(kolk_queue *queue, const kolk_queue_desc *desc,
                           .context = desc->context,
                           .ends = {{.ticket = OPEN}, {.ticket = OPEN}}};
     kolk_tools_add_root_(cells, bytes);
-    return kolk_list_(queue, sizeof *queue, &queue->number, &kolk_queue_kind_);
+    kolk_list_(queue, sizeof *queue, &queue->number, &kolk_queue_kind_);
+    return KOLK_OK;
 }
 
 KOLK_NOINLINE_ kolk_status kolk_queue_rebind_abi_(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size,

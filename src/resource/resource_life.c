@@ -155,7 +155,8 @@ kolk_status kolk_resource_init_abi_(kolk_resource_pool *pool, const kolk_resourc
         free_inside(inside);
         return KOLK_NO_THREAD;
     }
-    return kolk_list_(inside, sizeof *inside, &pool->number, &kolk_resource_kind_);
+    kolk_list_(inside, sizeof *inside, &pool->number, &kolk_resource_kind_);
+    return KOLK_OK;
 }
 
 /* ---- Hot reload -------------------------------------------------------------------------------------------------- */

@@ -192,7 +192,8 @@ kolk_status kolk_shared_init_abi_(kolk_shared *pool, const kolk_shared_desc *giv
         .name = desc.name,
         .inside = inside,
     };
-    return kolk_list_(pool, sizeof *pool, &pool->number, &kolk_shared_kind_);
+    kolk_list_(pool, sizeof *pool, &pool->number, &kolk_shared_kind_);
+    return KOLK_OK;
 }
 
 /* Would the descriptor lay the pool out as it is? */

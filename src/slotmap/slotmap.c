@@ -227,7 +227,8 @@ kolk_status kolk_slotmap_init_abi_(kolk_slotmap *map, const kolk_slotmap_desc *g
     map->move = desc.move;
     map->context = desc.context;
     map->peak = PEAK_IS_FRESH; /* until the first scene; the bounds are 0, because there are no slots yet (I5) */
-    return kolk_list_(map, sizeof *map, &map->number, &kolk_slotmap_kind_);
+    kolk_list_(map, sizeof *map, &map->number, &kolk_slotmap_kind_);
+    return KOLK_OK;
 }
 
 kolk_status kolk_slotmap_rebind_abi_(kolk_slotmap *map, const kolk_slotmap_desc *desc, size_t type_size,

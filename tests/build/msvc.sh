@@ -1,5 +1,5 @@
 #!/bin/bash
-# runs: long once
+# runs: longest once
 # Runs the code for Microsoft's compiler, which is not here: the compiler of this build compiles kolk.c as if it were that
 # one, with intrinsics made of its builtins (tests/build/intrin.h). Examples and tests with threads are linked with it.
 # Usage: CC=... msvc.sh

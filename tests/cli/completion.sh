@@ -24,18 +24,16 @@ verbs=$("$KOLK" --help | sed -n '/^Verbs/,/^$/s/^  \([a-z]*\) .*/\1/p')
     [ "$verb" = help ] || echo "kolk $verb --:" $("$KOLK" "$verb" --help | grep -oE '^ +(-[a-z], )?--[a-z-]+' | grep -oE -- '--[a-z-]+')
   done
   cat << 'END'
-kolk b:bench
+kolk so:soak
 kolk help so:soak
-kolk bench --table :calls visits
-kolk bench -t v:visits
-kolk bench --table=v:visits
+kolk top --sort=resi:resident
 kolk top --sort re:resident
 kolk run --debug fill,g:fill,guard
-kolk bench --passes :
+kolk replay --seed :
 kolk soak --fo:--for
 kolk demo --seed :
 kolk replay gr:green.json
-kolk bench -o gr:green.json
+kolk report -o gr:green.json
 kolk run --stats -- paint-:paint-it
 kolk record paint-:paint-it
 kolk run autoloa:
@@ -124,8 +122,8 @@ if command -v fish > /dev/null; then
       echo "$line:"(complete -C "$line" | string split -f 1 \t | string join " ")
     end' "$work/for/kolk.fish" < "$work/typed" > "$work/said" 2>&1
   compare fish
-  fish --no-config -c 'source $argv[1]; complete -C "kolk b"' "$work/for/kolk.fish" | grep 'measures kolk beside malloc' > /dev/null ||
-    { echo "fish does not say what bench is."; wrong=$((wrong + 1)); }
+  fish --no-config -c 'source $argv[1]; complete -C "kolk so"' "$work/for/kolk.fish" | grep 'load on every kind of pool' > /dev/null ||
+    { echo "fish does not say what soak is."; wrong=$((wrong + 1)); }
 else
   echo "left out: fish, as there is none"
 fi
