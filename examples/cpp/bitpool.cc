@@ -1,11 +1,11 @@
 // Bitpool: objects in an array, a bit for each, the lowest free one first, and a count of those that are available.
-#include <kolk/kolk.hpp>
+#include "kolk.hpp"
 
 #include <cstdio>
 
 template <class T> class Bitpool {
   public:
-    explicit Bitpool(std::uint32_t size) : objects_(options(size)) {}
+    explicit Bitpool(std::uint32_t size) : objects_({"bitpool", size, size, KOLK_REUSE_LOWEST}) {}
 
     T *GetObject() { return objects_.emplace(); } // nullptr: none is available
     void ReturnObject(T *object) { objects_.erase(object); }
@@ -14,13 +14,6 @@ template <class T> class Bitpool {
     std::uint32_t Available() const { return objects_.available(); }
 
   private:
-    static kolk::options<T> options(std::uint32_t size) {
-        kolk::options<T> wish;
-        wish.name = "bitpool";
-        wish.capacity = size;
-        wish.reuse = KOLK_REUSE_LOWEST;
-        return wish;
-    }
     kolk::pool<T> objects_;
 };
 

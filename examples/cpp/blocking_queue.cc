@@ -1,6 +1,6 @@
 // BlockingQueue: Add waits for room and Remove for an item. Shutdown ends all waits, and Clear empties the container.
 // The items are unique_ptrs: what was not taken stays with the writer.
-#include <kolk/kolk.hpp>
+#include "kolk.hpp"
 
 #include <cstdio>
 #include <exception>

@@ -1,5 +1,5 @@
 // The program of kolk.hpp: a pool of C++ objects. A walk visits only what is alive, and an old handle finds nothing.
-#include <kolk/kolk.hpp>
+#include "kolk.hpp"
 
 #include <cstdio>
 #include <string>
@@ -12,10 +12,7 @@ struct enemy {
 };
 
 int main() {
-    kolk::options<enemy> wish; // in C++20: kolk::pool<enemy> enemies{{.name = "enemies", .capacity = 256}};
-    wish.name = "enemies";
-    wish.capacity = 256;
-    kolk::pool<enemy> enemies{wish};
+    kolk::pool<enemy> enemies({"enemies", 256}); // in C++20 also {{.name = "enemies", .capacity = 256}}
 
     enemy *boss = enemies.emplace("the dragon, whose name is longer than a short string");
     if (!boss) return 1; // all 256 are alive

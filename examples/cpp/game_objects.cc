@@ -1,6 +1,6 @@
-// GameObjects and their components. Transforms are packed: a slot map keeps them side by side, and a handle is the
+// GameObjects and their components. Transforms are packed: a slot map keeps them side by side, and a kolk::ref is the
 // article's StablePtr, which follows them. Scripts stay where they are: a pool with holes, so plain pointers do.
-#include <kolk/kolk.hpp>
+#include "kolk.hpp"
 
 #include <cstdio>
 #include <string>
@@ -13,22 +13,19 @@ struct Transform {
 
 struct Script {
     int ticks = 0;
-    kolk::handle<Transform> transform;
+    kolk::ref<Transform> transform;
 };
 
 class Scene {
   public:
-    Scene() : transforms_(transforms()), scripts_(scripts()) {}
-
     Script *AddObject(std::string name) {
-        kolk::handle<Transform> transform = transforms_.emplace(Transform{0, 1, std::move(name)}).handle;
-        return scripts_.emplace(Script{0, transform});
+        Transform *transform = transforms_.emplace(Transform{0, 1, std::move(name)}).object;
+        return scripts_.emplace(Script{0, kolk::ref(transforms_, transform)});
     }
     void RemoveObject(Script *object) {
-        transforms_.erase(object->transform); // the last Transform moves to its place
+        transforms_.erase(object->transform.get()); // the last Transform moves to its place
         scripts_.erase(object);
     }
-    Transform *GetTransform(const Script *object) { return transforms_.get(object->transform); }
 
     void Update() {
         for (Transform &each : transforms_) each.x += each.dx; // a plain array
@@ -43,21 +40,8 @@ class Scene {
     }
 
   private:
-    static kolk::slot_map_options<Transform> transforms() {
-        kolk::slot_map_options<Transform> wish;
-        wish.name = "transforms";
-        wish.max_capacity = 1000;
-        return wish;
-    }
-    static kolk::options<Script> scripts() {
-        kolk::options<Script> wish;
-        wish.name = "scripts";
-        wish.max_capacity = 1000;
-        wish.reuse = KOLK_REUSE_LOWEST;
-        return wish;
-    }
-    kolk::slot_map<Transform> transforms_;
-    kolk::pool<Script> scripts_;
+    kolk::slot_map<Transform> transforms_{{"transforms", 1000}};
+    kolk::pool<Script> scripts_{{"scripts", 1000, 1000, KOLK_REUSE_LOWEST}};
 };
 
 int main() {
@@ -67,7 +51,7 @@ int main() {
     scene.Update();
     scene.Print();
     scene.RemoveObject(rock);
-    scene.GetTransform(ship)->dx = 5;
+    ship->transform->dx = 5;
     scene.Update();
     scene.Print();
     scene.AddObject("moon"); // the lowest hole first

@@ -1,13 +1,30 @@
 // The ParticlePool of Game Programming Patterns: create and animate. Only the pool can make a Particle. The pool knows
 // which particles are in use, so a particle needs no flag, and animate visits no free one.
-#include <kolk/kolk.hpp>
+#include "kolk.hpp"
 
 #include <cstdio>
 
+class Particle {
+  public:
+    // Returns true at the end of its life.
+    bool animate() {
+        x_ += xVel_;
+        y_ += yVel_;
+        return --framesLeft_ == 0;
+    }
+    void print() const { std::printf(" (%g, %g)", x_, y_); }
+
+  private:
+    friend struct kolk::access; // nobody else constructs one
+    Particle(double x, double y, double xVel, double yVel, int lifetime)
+        : x_(x), y_(y), xVel_(xVel), yVel_(yVel), framesLeft_(lifetime) {}
+
+    double x_, y_, xVel_, yVel_;
+    int framesLeft_;
+};
+
 class ParticlePool {
   public:
-    ParticlePool() : particles_(options()) {}
-
     // Returns false when all particles are in use: a sparkle less, which nobody notices.
     bool create(double x, double y, double xVel, double yVel, int lifetime) {
         return particles_.emplace(x, y, xVel, yVel, lifetime) != nullptr;
@@ -20,30 +37,12 @@ class ParticlePool {
 
     void print() const {
         std::printf("%u in use:", particles_.size());
-        for (const Particle &each : particles_) std::printf(" (%g, %g)", each.x, each.y);
+        for (const Particle &each : particles_) each.print();
         std::printf("\n");
     }
 
   private:
-    struct Particle {
-        double x, y, xVel, yVel;
-        int framesLeft;
-
-        // Returns true at the end of its life.
-        bool animate() {
-            x += xVel;
-            y += yVel;
-            return --framesLeft == 0;
-        }
-    };
-
-    static kolk::options<Particle> options() {
-        kolk::options<Particle> wish;
-        wish.name = "particles";
-        wish.capacity = 4;
-        return wish;
-    }
-    kolk::pool<Particle> particles_;
+    kolk::static_pool<Particle, 4> particles_; // no more memory than this
 };
 
 int main() {

@@ -1,5 +1,5 @@
 // A constructor that throws leaves the pool as it was, and a unique_ptr ends its object.
-#include <kolk/kolk.hpp>
+#include "kolk.hpp"
 
 #include <cstdio>
 #include <stdexcept>
@@ -18,10 +18,7 @@ struct session {
 };
 
 int main() {
-    kolk::options<session> wish;
-    wish.name = "sessions";
-    wish.capacity = 2;
-    kolk::pool<session> sessions{wish};
+    kolk::pool<session> sessions({"sessions", 2});
     {
         auto ada = sessions.make_unique("Ada"), bob = sessions.make_unique("Bob");
         std::printf("%u sessions, and a third one: %s\n", sessions.size(), sessions.make_unique("Eve") ? "yes" : "no");

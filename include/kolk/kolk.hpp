@@ -21,12 +21,15 @@
  *         std::printf("%s\n", enemies.get(target) ? "still there" : "gone");   // gone
  *     }                                                                        // destroys what is left
  *
- * C++17 has no designated initialisers: `kolk::options<enemy> wish; wish.capacity = 256;`, then
- * `kolk::pool<enemy> enemies{wish};`.
+ * C++17 has no designated initialisers: `kolk::pool<enemy> enemies(256);` or `enemies({"enemies", 256});`, and for more,
+ * `kolk::options<enemy> wish; wish.max_capacity = 1000;`, then `kolk::pool<enemy> enemies(wish);`.
  *
  *     pool<T>            objects of one type that never move (pool.h)
+ *     static_pool<T, N>  the same, with the memory of N objects in it: for a device, or a static variable
+ *     kept_pool<T>       objects that are constructed once and used again and again
  *     pool_of<A, B, C>   objects of several types in slots of one size
  *     slot_map<T>        objects packed in an array, which move; handles follow (slotmap.h)
+ *     ref<T>             an object of a slot map or pool, as a pointer: `target->health`
  *     queue<T>           a bounded blocking queue of any movable items (queue.h)
  *     shared_pool<T>     a pool for many threads, each with a shared_pool<T>::local (shared.h)
  *     resource_pool<T>   lends connections and the like; a `borrowed` gives itself back (resource.h)
@@ -49,6 +52,7 @@
  * Contents  T may be any object type: std::string, std::unique_ptr, over-aligned up to 4,096, with const members,
  *           final. Pools, slot maps, queues and memory resources are pinned: they can't be copied or moved. To return
  *           one from a function, or to keep several in a vector, use std::make_unique<kolk::pool<T>>(options).
+ *           A class whose constructors or destructor are private says `friend struct kolk::access;`.
  * Design    each function is a call of the C function of the same purpose, whose header has the details. `untyped`
  *           returns the C struct, for the functions that a class lacks. */
 #ifndef KOLK_HPP
@@ -81,6 +85,7 @@ static_assert(__cplusplus >= 201703L, "kolk.hpp needs C++17");
 namespace kolk {
 
 template <class T> class pool;
+template <class T> class slot_map;
 
 /* ---- Errors, handles, options ------------------------------------------------------------------------------------ */
 
@@ -106,6 +111,23 @@ template <class T> struct handle {
     friend bool operator<(handle a, handle b) noexcept {
         return kolk_handle_pack(a.untyped) < kolk_handle_pack(b.untyped);
     }
+};
+
+/* Constructs and destroys the objects of pools. A class that makes it a friend, and has no public constructor, exists
+ * only in pools. */
+struct access {
+    template <class T, class... A> static T *make(void *slot, A &&...arguments) {
+        if constexpr (decltype(can<T, A...>(0))::value)
+            return ::new (slot) T(std::forward<A>(arguments)...);
+        else
+            return ::new (slot) T{std::forward<A>(arguments)...}; /* an aggregate */
+    }
+    template <class T> static void destroy(T *object) { object->~T(); }
+
+  private:
+    template <class T, class... A>
+    static auto can(int) -> decltype(::new (std::declval<void *>()) T(std::declval<A>()...), std::true_type());
+    template <class T, class... A> static std::false_type can(long);
 };
 
 /* ---- Inside: what several classes need ---- */
@@ -136,20 +158,13 @@ template <class F> class guard {
 };
 template <class F> guard(F) -> guard<F>;
 
-template <class T, class... A> T *make(void *slot, A &&...arguments) {
-    if constexpr (std::is_constructible_v<T, A...>)
-        return ::new (slot) T(std::forward<A>(arguments)...);
-    else
-        return ::new (slot) T{std::forward<A>(arguments)...}; /* an aggregate */
-}
-
 /* Calls `undo` if the constructor throws. */
 template <class T, class Undo, class... A> T *make_or(Undo undo, void *slot, A &&...arguments) {
     if constexpr (std::is_nothrow_constructible_v<T, A...>) {
-        return make<T>(slot, std::forward<A>(arguments)...);
+        return access::make<T>(slot, std::forward<A>(arguments)...);
     } else {
         guard<Undo> until_made(std::move(undo));
-        T *object = make<T>(slot, std::forward<A>(arguments)...);
+        T *object = access::make<T>(slot, std::forward<A>(arguments)...);
         until_made.armed = false;
         return object;
     }
@@ -168,9 +183,22 @@ template <class T> struct room {
     T *object() noexcept { return reinterpret_cast<T *>(bytes); }
 };
 
+/* Memory for a pool of N objects. */
+template <class T, std::uint32_t N> class slots {
+    alignas(T) alignas(8) unsigned char bytes_[KOLK_POOL_BYTES(sizeof(T), alignof(T), N)];
+
+  protected:
+    template <class Options> Options given(Options wish) noexcept {
+        wish.capacity = wish.ages || wish.full.ranked ? 0 : N;
+        wish.memory = bytes_;
+        wish.memory_size = sizeof bytes_;
+        return wish;
+    }
+};
+
 /* A hook of C's that destroys an object or an item. */
 template <class T> void call_destructor(void *object, void *) {
-    static_cast<T *>(object)->~T();
+    access::destroy(static_cast<T *>(object));
 }
 
 /* Hooks have numbers, which rise with what they may not do. This is that of a hook which may alloc and free. */
@@ -267,8 +295,8 @@ template <class T> class pool {
   public:
     using value_type = T;
 
-    explicit pool(const options<T> &wish)
-        : full_(wish.full), context_(wish.context), status_(inside::checked(init(wish))) {}
+    explicit pool(std::uint32_t capacity) : pool(options<T>{nullptr, capacity}) {}
+    explicit pool(const options<T> &wish) : pool(wish, ends()) {}
 
     /* Destroys the objects that are left. */
     ~pool() {
@@ -406,16 +434,26 @@ template <class T> class pool {
 
     /* For hot reload: the functions of a module that was loaded anew (kolk_pool_rebind). */
     kolk_status rebind(const options<T> &wish) {
-        kolk_pool_desc desc = desc_of(wish);
+        kolk_pool_desc desc = desc_of(wish, ends());
         kolk_status status = kolk_pool_rebind_abi_(&pool_, &desc, sizeof(T), alignof(T), sizeof pool_, KOLK_POOL_ABI_);
         if (status == KOLK_OK) full_ = wish.full, context_ = wish.context;
         return status;
     }
 
+  protected:
+    pool(const options<T> &wish, const kolk_life &life)
+        : full_(wish.full), context_(wish.context), status_(inside::checked(init(wish, life))) {}
+
   private:
+    static kolk_life ends() {
+        kolk_life life = {};
+        if (!std::is_trivially_destructible_v<T>) life.reset = call_destructor;
+        return life;
+    }
+
     void destroy(T *object) {
         auto running = inside::in_hook(pool_);
-        object->~T();
+        access::destroy(object);
     }
 
     static bool call_on_full(kolk_pool *, std::size_t, void *self) {
@@ -431,14 +469,14 @@ template <class T> class pool {
         of.full_.on_evict(*static_cast<T *>(object), of.context_);
     }
     static void call_destructor(void *object, void *self) {
-        if (object != static_cast<pool *>(self)->unmade_) static_cast<T *>(object)->~T();
+        if (object != static_cast<pool *>(self)->unmade_) access::destroy(static_cast<T *>(object));
     }
     static void call_on_low(kolk_pool *, void *self) {
         pool &of = *static_cast<pool *>(self);
         of.full_.on_low(of, of.context_);
     }
 
-    kolk_pool_desc desc_of(const options<T> &wish) {
+    kolk_pool_desc desc_of(const options<T> &wish, const kolk_life &life) {
         kolk_pool_desc desc = {};
         desc.name = wish.name;
         desc.capacity = wish.capacity;
@@ -466,14 +504,14 @@ template <class T> class pool {
         desc.full.headroom = full.headroom;
         desc.full.low_water = full.low_water;
         if (full.on_low) desc.full.on_low = call_on_low;
-        if (!std::is_trivially_destructible_v<T>) desc.life.reset = call_destructor;
+        desc.life = life;
         desc.context = this;
         desc.debug = wish.debug;
         return desc;
     }
 
-    kolk_status init(const options<T> &wish) {
-        kolk_pool_desc desc = desc_of(wish);
+    kolk_status init(const options<T> &wish, const kolk_life &life) {
+        kolk_pool_desc desc = desc_of(wish, life);
         return kolk_pool_init_typed_(&pool_, &desc, sizeof(T), alignof(T));
     }
 
@@ -501,18 +539,68 @@ template <class T> class pool {
     kolk_status status_;
 };
 
+/* A pool with the memory of its objects in it: `static kolk::static_pool<bullet, 256> bullets;`. It asks the system for
+ * nothing. With `ages` or `ranked`, fewer objects than N fit. */
+template <class T, std::uint32_t N> class static_pool : private inside::slots<T, N>, public pool<T> {
+  public:
+    explicit static_pool(const options<T> &wish = {}) : pool<T>(this->given(wish)) {}
+};
+
+/* Objects that are constructed once, by T's default constructor when their slot is first used, and keep what they hold:
+ * a buffer, a compiled pattern, a texture. They are destroyed at the pool's end, or by trim. */
+template <class T> class kept_pool : private pool<T> {
+  public:
+    using typename pool<T>::value_type, typename pool<T>::iterator, typename pool<T>::const_iterator;
+    using pool<T>::get, pool<T>::handle_of, pool<T>::contains, pool<T>::index_of, pool<T>::at, pool<T>::begin;
+    using pool<T>::end, pool<T>::size, pool<T>::empty, pool<T>::capacity, pool<T>::available, pool<T>::stats;
+    using pool<T>::status, pool<T>::is_valid, pool<T>::untyped, pool<T>::reserve, pool<T>::trim, pool<T>::clear;
+
+    /* `reset` is called for an object that is given back, for what must not stay in it. It must not throw. */
+    using reset_function = void (*)(T &object);
+    explicit kept_pool(std::uint32_t slots, reset_function reset = nullptr)
+        : kept_pool(options<T>{nullptr, slots}, reset) {}
+    explicit kept_pool(const options<T> &wish, reset_function reset = nullptr)
+        : pool<T>(wish, {true, call_make, reset ? call_reset : nullptr, inside::call_destructor<T>}), reset_(reset) {}
+    ~kept_pool() { kolk_pool_deinit(&untyped()); } /* while reset_ exists */
+
+    /* An object as it was when it was last given back, or a new one. nullptr: the pool is full, or the constructor has
+     * thrown. */
+    T *take() { return static_cast<T *>(kolk_pool_alloc_sized_(&untyped(), sizeof(T))); }
+    /* nullptr does nothing; any other pointer that is not a live object of this pool is a bug, which is reported. */
+    void give_back(T *object) { kolk_pool_free_sized_(&untyped(), object, sizeof(T)); }
+
+  private:
+    static bool call_make(void *slot, void *) {
+#if defined(__cpp_exceptions)
+        try {
+            access::make<T>(slot);
+        } catch (...) {
+            return false;
+        }
+#else
+        access::make<T>(slot);
+#endif
+        return true;
+    }
+    static void call_reset(void *object, void *self) {
+        static_cast<kept_pool *>(static_cast<pool<T> *>(self))->reset_(*static_cast<T *>(object));
+    }
+
+    reset_function reset_;
+};
+
 /* ---- One pool for a family of types ------------------------------------------------------------------------------ */
 
 /* A slot of a pool_of: holds an object of one of the types. */
 template <class... Ts> class one_of {
   public:
     template <class U, class... A> explicit one_of(std::in_place_type_t<U>, A &&...arguments) : kind_(kind_of<U>()) {
-        inside::make<U>(room_, std::forward<A>(arguments)...);
+        access::make<U>(room_, std::forward<A>(arguments)...);
     }
     one_of(const one_of &) = delete;
     one_of &operator=(const one_of &) = delete;
     ~one_of() {
-        visit([](auto &object) { std::destroy_at(std::addressof(object)); });
+        visit([](auto &object) { access::destroy(std::addressof(object)); });
     }
 
     /* The object, if it is of this type; otherwise nullptr. */
@@ -618,6 +706,7 @@ template <class T> class slot_map {
     using iterator = T *;
     using const_iterator = const T *;
 
+    explicit slot_map(std::uint32_t capacity) : slot_map(slot_map_options<T>{nullptr, capacity}) {}
     explicit slot_map(const slot_map_options<T> &wish)
         : on_move_(wish.on_move), context_(wish.context), status_(inside::checked(init(wish))) {}
     ~slot_map() {
@@ -643,7 +732,7 @@ template <class T> class slot_map {
         } else {
             if (size() == map_.max_capacity) return {static_cast<T *>(add(of)), of}; /* a failed add is counted */
             inside::room<T> made;
-            inside::make<T>(made.bytes, std::forward<A>(arguments)...);
+            access::make<T>(made.bytes, std::forward<A>(arguments)...);
             inside::guard destroyed_later([&made] { made.object()->~T(); });
             void *place = add(of);
             return {place ? ::new (place) T(std::move(*made.object())) : nullptr, of};
@@ -661,6 +750,9 @@ template <class T> class slot_map {
             return kolk_slotmap_remove_slow_(&map_, of.untyped); /* as always with on_remove */
         }
     }
+
+    /* The same for the object at this address, where another one may be afterwards. */
+    bool erase(const T *object) { return erase(handle_of(object)); }
 
     /* Erases each object for which the function returns true; returns how many. */
     template <class F> std::uint32_t erase_if(F &&wanted) {
@@ -774,6 +866,32 @@ template <class T> class slot_map {
     kolk_status status_;
 };
 
+/* ---- References -------------------------------------------------------------------------------------------------- */
+
+/* An object of a slot map or pool, wherever it is: `kolk::ref target(bodies, body); target->x += 1;`. It is looked up at
+ * each access. A ref may be copied, and may outlive the object, but not the map. */
+template <class T, class Of = slot_map<T>> class ref {
+  public:
+    ref() = default;
+    ref(Of &of, kolk::handle<T> object) : of_(&of), handle_(object) {}
+    ref(Of &of, const T *object) : ref(of, of.handle_of(object)) {}
+
+    /* nullptr once the object is erased. */
+    T *get() const { return of_ ? of_->get(handle_) : nullptr; }
+    explicit operator bool() const { return get() != nullptr; }
+    T *operator->() const { return get(); }
+    T &operator*() const { return *get(); }
+    kolk::handle<T> handle() const noexcept { return handle_; }
+
+    friend bool operator==(const ref &a, const ref &b) noexcept { return a.of_ == b.of_ && a.handle_ == b.handle_; }
+    friend bool operator!=(const ref &a, const ref &b) noexcept { return !(a == b); }
+
+  private:
+    Of *of_ = nullptr;
+    kolk::handle<T> handle_ = {};
+};
+template <class T, class Of> ref(Of &, T *) -> ref<T, Of>;
+
 #if KOLK_HOSTED
 
 /* ---- Deadlines --------------------------------------------------------------------------------------------------- */
@@ -814,6 +932,7 @@ template <class T> class queue {
   public:
     using value_type = T;
 
+    explicit queue(std::uint32_t capacity) : queue(queue_options{nullptr, capacity}) {}
     explicit queue(const queue_options &wish) : status_(inside::checked(init(wish))) {}
     /* Destroys the items that are left. */
     ~queue() { kolk_queue_deinit(&queue_); }
@@ -922,6 +1041,7 @@ template <class T> class shared_pool {
     using iterator = inside::walker<T, kolk_shared_cursor, kolk_shared_cursor_next>;
     using const_iterator = inside::walker<const T, kolk_shared_cursor, kolk_shared_cursor_next>;
 
+    explicit shared_pool(std::uint32_t capacity) : shared_pool(shared_options{nullptr, capacity}) {}
     explicit shared_pool(const shared_options &wish) : status_(inside::checked(init(wish))) {}
     /* Destroys the objects that are left. No thread uses the pool any more. */
     ~shared_pool() { kolk_shared_deinit(&pool_); }

@@ -60,7 +60,8 @@ for path in LISTS:
     compare(path, set(find(r"(?<= )[a-z_]+\.c\b", listed)), names(f"{os.path.dirname(path)}/*.c"))
 for path in ("docs/README.md", "examples/README.md"):
     folder = os.path.dirname(path)
-    there = set().union(*(names(f"{folder}/{pattern}") for pattern in ("*.md", "*.c", "*.cc", "*/")))
+    there = set().union(*(names(f"{folder}/{pattern}") for pattern in ("*.md", "*.c", "*/")))
+    there = there - {"cpp"} | {f"cpp/{name}" for name in names(f"{folder}/cpp/*.cc")}
     compare(path, [name for name, same in find(r"^\| \[([^]]*)\]\((.*?)\) \| [^ |]", read(path)) if name == same], there - {"README.md", "img"})
 
 contributing, architecture, base = read("CONTRIBUTING.md"), read("ARCHITECTURE.md"), read("include/kolk/base.h")

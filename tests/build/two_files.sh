@@ -35,10 +35,9 @@ done
 sed 's|<kolk/.*>|"kolk.h"|' "$top/tests/compile/every_header.cc" > every_header.cc
 quiet "$CXX" -std=c++17 "${cxx_warnings[@]}" every_header.cc kolk.o -static-libstdc++ -o every_header -pthread
 ${EMULATOR:-} ./every_header
-sed 's|<kolk/.*>|"kolk.hpp"|' "$top/examples/cpp/enemies.cc" > enemies.cc
-cp dist/kolk.hpp .
-quiet "$CXX" -std=c++17 "${cxx_warnings[@]}" enemies.cc kolk.o -static-libstdc++ -o enemies -pthread
+quiet "$CXX" -std=c++17 "${cxx_warnings[@]}" -Idist "$top/examples/cpp/enemies.cc" kolk.o -static-libstdc++ -o enemies -pthread
 ${EMULATOR:-} ./enemies | diff -u "$top/examples/cpp/enemies.expected" -
+quiet "$CXX" -std=c++17 "${cxx_warnings[@]}" -Idist -fsyntax-only "$top"/examples/cpp/*.cc # as examples/README.md says
 echo "programs of C++ run with them"
 
 if [[ $("$CC" -std=gnu99 -fsyntax-only kolk.c 2>&1) != *"kolk is C11: compile its own files as C"* ]]; then

@@ -505,7 +505,129 @@ void test_destructor_that_erases() {
     CHECK(told.count == 0);
 }
 
+// ---- Other ways to have a pool ----
+
+/* promise: kolk.hpp "C++17 has no designated initialisers ... `enemies({"enemies", 256});`" */
+void test_short_options() {
+    kolk::pool<counted> of_three(3), named({"named", 2});
+    CHECK(of_three.capacity() == 3 && named.capacity() == 2 && std::string(named.stats().name) == "named");
+    kolk::slot_map<int> map(4);
+    CHECK(map.capacity() == 4);
+    kolk::queue<int> queue(5);
+    for (int n = 0; n < 5; n++) CHECK(queue.push(n, KOLK_NOW) == KOLK_OK);
+    CHECK(queue.push(5, KOLK_NOW) == KOLK_FULL);
+    kolk::shared_pool<int> shared(6);
+    kolk::shared_pool<int>::local local(shared);
+    for (int n = 0; n < 6; n++) CHECK(local.emplace(n));
+}
+
+// Nobody but a pool can make or destroy it.
+class hidden {
+  public:
+    static inline int alive = 0;
+    int number;
+
+  private:
+    friend struct kolk::access;
+    explicit hidden(int of) : number(of) { alive++; }
+    ~hidden() { alive--; }
+};
+static_assert(!std::is_constructible_v<hidden, int> && !std::is_destructible_v<hidden>);
+
+/* promise: kolk.hpp "A class that makes it a friend, and has no public constructor, exists only in pools" */
+void test_access() {
+    {
+        kolk::pool<hidden> pool(3);
+        hidden *one = pool.emplace(1), *two = pool.emplace(2);
+        CHECK(one && two && one->number == 1 && hidden::alive == 2);
+        pool.erase(one);
+        CHECK(hidden::alive == 1 && pool.renew(two, 3)->number == 3 && hidden::alive == 1);
+        kolk::shared_pool<hidden> shared(2);
+        kolk::shared_pool<hidden>::local local(shared);
+        CHECK(local.emplace(4) && hidden::alive == 2);
+    }
+    CHECK(hidden::alive == 0);
+}
+
+/* promise: kolk.hpp "A pool with the memory of its objects in it ... fewer objects than N fit" */
+void test_static() {
+    {
+        kolk::static_pool<counted, 3> pool;
+        for (int n = 0; n < 3; n++) {
+            auto at = reinterpret_cast<std::uintptr_t>(pool.emplace(n)),
+                 begin = reinterpret_cast<std::uintptr_t>(&pool);
+            CHECK(at >= begin && at + sizeof(counted) <= begin + sizeof pool);
+        }
+        CHECK(!pool.emplace(3) && counted::alive == 3 && pool.is_valid());
+    }
+    CHECK(counted::alive == 0);
+    kolk::options<int> wish;
+    wish.reuse = KOLK_REUSE_LOWEST;
+    kolk::static_pool<int, 70> lowest(wish);
+    CHECK(lowest.capacity() == 70);
+    wish.ages = true;
+    kolk::static_pool<int, 70> aged(wish);
+    CHECK(aged.capacity() > 10 && aged.capacity() < 70 && aged.emplace(1) == aged.oldest());
+}
+
+// What costs much to make, and is dirty after use.
+struct buffer {
+    static inline int made = 0, ended = 0;
+    [[maybe_unused]] static inline bool throws = false;
+    std::vector<int> numbers;
+    int left = 0;
+    buffer() : numbers(1000) {
+#if defined(__cpp_exceptions)
+        if (throws) throw std::string("no");
+#endif
+        made++;
+    }
+    ~buffer() {
+        ended++;
+    }
+    buffer(const buffer &) = delete;
+    buffer &operator=(const buffer &) = delete;
+};
+
+/* promise: kolk.hpp "Objects that are constructed once ... at the pool's end, or by trim", "`reset` is called for an
+ * object that is given back", "An object as it was when it was last given back" */
+void test_kept() {
+    {
+        kolk::kept_pool<buffer> pool({"buffers", 3}, [](buffer &object) { object.left = 0; });
+        buffer *first = pool.take(), *second = pool.take();
+        CHECK(first && second && buffer::made == 2 && pool.size() == 2);
+        first->left = 7;
+        first->numbers[999] = 5;
+        kolk::handle<buffer> of_first = pool.handle_of(first);
+        pool.give_back(first);
+        CHECK(!pool.get(of_first) && buffer::ended == 0);
+        CHECK(pool.take() == first && first->left == 0 && first->numbers[999] == 5 && buffer::made == 2);
+        failures told;
+        pool.give_back(second);
+        pool.give_back(second);
+        CHECK(told.count == 1 && told.last == KOLK_DOUBLE_FREE && pool.is_valid());
+        pool.give_back(nullptr);
+        int alive = 0;
+        for (buffer &each : pool) alive += &each == first;
+        CHECK(alive == 1);
+        pool.take();
+#if defined(__cpp_exceptions)
+        buffer::throws = true;
+        CHECK(!pool.take() && buffer::made == 2);
+        buffer::throws = false;
+#endif
+        CHECK(pool.take() && buffer::made == 3 && !pool.take());
+    }
+    CHECK(buffer::ended == 3);
+    kolk::kept_pool<buffer> plain(1);
+    plain.take()->left = 9;
+    plain.clear();
+    CHECK(plain.take()->left == 9); // without reset
+}
+
 } // namespace
+template class kolk::kept_pool<buffer>;
+template class kolk::static_pool<counted, 3>;
 
 int main() {
     test_life();
@@ -523,6 +645,10 @@ int main() {
     test_types();
     test_own_operators();
     test_destructor_that_erases();
+    test_short_options();
+    test_access();
+    test_static();
+    test_kept();
     CHECK(counted::alive == 0 && odd::alive == 0);
     return 0;
 }

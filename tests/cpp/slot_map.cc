@@ -36,6 +36,8 @@ struct body {
 } // namespace
 template class kolk::slot_map<body>; // compiles every member
 template class kolk::slot_map<int>;
+template class kolk::ref<body>;
+template class kolk::ref<int, kolk::pool<int>>;
 namespace {
 
 /* promise: kolk.hpp "T's move constructor and destructor do", "Objects in a plain ... change the map", "A new object
@@ -199,6 +201,29 @@ void test_family() {
 #endif
 }
 
+/* promise: kolk.hpp "The same for the object at this address", "An object of a slot map or pool, wherever it is ... but
+ * not the map", "nullptr once the object is erased" */
+void test_refs() {
+    failures told;
+    kolk::slot_map<body> map(10);
+    kolk::ref first(map, map.emplace(1).object);
+    map.emplace(2);
+    kolk::ref<body> third(map, map.emplace(3).handle), same = third, none;
+    CHECK(first && third->is(3) && same == third && third != first && !none && none != third);
+    const body *before = third.get();
+    CHECK(map.erase(first.get()) && body::alive == 2); // the third moves to the place of the first
+    CHECK(third.get() != before && third->is(3) && (*same).is(3) && same.handle() == map.handle_of(third.get()));
+    CHECK(!first && !first.get() && map.size() == 2);
+    CHECK(map.erase(third.get()) && !same && told.count == 0);
+    CHECK(!map.erase(map.data() + 7) && told.count == 1 && map.size() == 1); // no object is there
+
+    kolk::pool<int> pool(2);
+    kolk::ref number(pool, pool.emplace(5));
+    CHECK(*number == 5);
+    pool.clear();
+    CHECK(!number);
+}
+
 } // namespace
 
 int main() {
@@ -207,5 +232,6 @@ int main() {
     test_bytes();
     test_throwing_constructor();
     test_family();
+    test_refs();
     return 0;
 }
