@@ -21,7 +21,7 @@
  *         std::printf("%s\n", enemies.get(target) ? "still there" : "gone");   // gone
  *     }                                                                        // destroys what is left
  *
- * C++17 has no designated initialisers: `kolk::pool<enemy> enemies(256);` or `enemies({"enemies", 256});`, and for more,
+ * C++17 has no designated initialisers: `kolk::pool<enemy> enemies(256);` or `enemies({"enemies", 256});`. For more,
  * `kolk::options<enemy> wish; wish.max_capacity = 1000;`, then `kolk::pool<enemy> enemies(wish);`.
  *
  *     pool<T>            objects of one type that never move (pool.h)
@@ -868,8 +868,8 @@ template <class T> class slot_map {
 
 /* ---- References -------------------------------------------------------------------------------------------------- */
 
-/* An object of a slot map or pool, wherever it is: `kolk::ref target(bodies, body); target->x += 1;`. It is looked up at
- * each access. A ref may be copied, and may outlive the object, but not the map. */
+/* An object of a slot map or pool, wherever it is: `kolk::ref target(bodies, body); target->x += 1;`. Each access looks
+ * it up. A ref may be copied, and may outlive the object, but not the map. */
 template <class T, class Of = slot_map<T>> class ref {
   public:
     ref() = default;

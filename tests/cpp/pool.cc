@@ -507,7 +507,7 @@ void test_destructor_that_erases() {
 
 // ---- Other ways to have a pool ----
 
-/* promise: kolk.hpp "C++17 has no designated initialisers ... `enemies({"enemies", 256});`" */
+/* promise: kolk.hpp "C++17 has no designated initialisers" */
 void test_short_options() {
     kolk::pool<counted> of_three(3), named({"named", 2});
     CHECK(of_three.capacity() == 3 && named.capacity() == 2 && std::string(named.stats().name) == "named");
@@ -534,7 +534,8 @@ class hidden {
 };
 static_assert(!std::is_constructible_v<hidden, int> && !std::is_destructible_v<hidden>);
 
-/* promise: kolk.hpp "A class that makes it a friend, and has no public constructor, exists only in pools" */
+/* promise: kolk.hpp "A class whose constructors or destructor are private says", "Constructs and destroys the objects of
+ * pools ... exists only in pools" */
 void test_access() {
     {
         kolk::pool<hidden> pool(3);
@@ -549,7 +550,8 @@ void test_access() {
     CHECK(hidden::alive == 0);
 }
 
-/* promise: kolk.hpp "A pool with the memory of its objects in it ... fewer objects than N fit" */
+/* promise: kolk.hpp "the same, with the memory of N objects in it", "A pool with the memory of its objects in it ... fewer
+ * objects than N fit" */
 void test_static() {
     {
         kolk::static_pool<counted, 3> pool;
@@ -589,7 +591,7 @@ struct buffer {
     buffer &operator=(const buffer &) = delete;
 };
 
-/* promise: kolk.hpp "Objects that are constructed once ... at the pool's end, or by trim", "`reset` is called for an
+/* promise: kolk.hpp "objects that are constructed once and used again and again", "Objects that are constructed once ... at the pool's end, or by trim", "`reset` is called for an
  * object that is given back", "An object as it was when it was last given back" */
 void test_kept() {
     {
