@@ -164,6 +164,9 @@ KOLK_INLINE_ void *kolk_pool_get(const kolk_pool *pool, kolk_handle handle);
 /* Frees the object of a handle. Returns false if get would return NULL. */
 KOLK_USES_(1) bool kolk_pool_free_handle(kolk_pool *pool, kolk_handle handle);
 
+/* Frees the object in this slot. Returns false if none lives there. */
+KOLK_USES_(1) bool kolk_pool_free_at(kolk_pool *pool, uint32_t index);
+
 /* Is this the start of a live object of this pool? Any pointer is allowed, including NULL. */
 KOLK_INLINE_ bool kolk_pool_is_live(const kolk_pool *pool, const void *object);
 
@@ -227,6 +230,11 @@ KOLK_INLINE_ kolk_cursor kolk_pool_each_in(const kolk_pool *pool, uint32_t first
  * minus the worn-out slots). */
 KOLK_INLINE_ uint32_t kolk_pool_count(const kolk_pool *pool);
 KOLK_INLINE_ uint32_t kolk_pool_available(const kolk_pool *pool);
+
+/* Would n allocs find slots, without an eviction: free ones, those that the pool can still grow by, and those of its
+ * overflow pools? The headroom does not count. Whether the budget and the system have the memory to grow is not asked.
+ * */
+KOLK_API_ bool kolk_pool_can_alloc(const kolk_pool *pool, uint32_t n);
 
 /* All counters; O(1). */
 KOLK_API_ void kolk_pool_stats(const kolk_pool *pool, kolk_stats *out);
@@ -507,6 +515,10 @@ kolk_status kolk_pool_restore_converted(kolk_pool *pool, const void *block, size
  * them is O(slots / 64) with LIFO, O(slots) with FIFO. In a pool with setup, reset or teardown, in debug mode and
  * inside a hook, the order stays, and alloc_at is O(free slots). */
 KOLK_USES_(1) void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle);
+
+/* The same for a slot by its index, such as a number that a protocol or a file gives to an object. The slot has its
+ * next generation, so older handles stay stale, and the pool need not have handles. */
+KOLK_USES_(1) void *kolk_pool_alloc_at_index(kolk_pool *pool, uint32_t index);
 
 /* ---- Struct: read any field, write none -------------------------------------------------------------------------- */
 

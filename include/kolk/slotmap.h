@@ -193,6 +193,9 @@ KOLK_INLINE_ void *kolk_slotmap_add(kolk_slotmap *map, kolk_handle *out);
  * nothing, so a second removal is harmless. */
 KOLK_INLINE_ bool kolk_slotmap_remove(kolk_slotmap *map, kolk_handle handle);
 
+/* The same for the object at this place of the array. Returns false if the array has no such place. */
+KOLK_INLINE_ bool kolk_slotmap_remove_at(kolk_slotmap *map, uint32_t index);
+
 /* Removes all objects. */
 KOLK_USES_(1) void kolk_slotmap_clear(kolk_slotmap *map);
 
@@ -244,7 +247,7 @@ void kolk_slotmap_sort(kolk_slotmap *map, int (*compare)(const void *a, const vo
  *
  *     for (uint32_t i = kolk_slotmap_count(map); i-- > 0;)
  *         if (is_dead(kolk_slotmap_at(map, i)))
- *             kolk_slotmap_remove(map, kolk_slotmap_handle_of(map, kolk_slotmap_at(map, i)));
+ *             kolk_slotmap_remove_at(map, i);
  *
  * In both walks, the current object may be removed, and objects may be added. If any other object is removed, the last
  * object, which takes its place, may be missed or visited twice. */

@@ -93,6 +93,10 @@ KOLK_INLINE_ void *kolk_slotmap_at(const kolk_slotmap *map, uint32_t index) {
     return index < map->count ? map->objects + index * (size_t)map->stride : NULL;
 }
 
+KOLK_INLINE_ bool kolk_slotmap_remove_at(kolk_slotmap *map, uint32_t index) {
+    return index < map->count && kolk_slotmap_remove(map, kolk_slotmap_handle_of(map, kolk_slotmap_at(map, index)));
+}
+
 KOLK_INLINE_ kolk_slotmap_cursor kolk_slotmap_each(const kolk_slotmap *map) {
     kolk_slotmap_cursor cursor = {map, 0, UINT32_MAX, true};
     return cursor;

@@ -183,7 +183,9 @@ struct kolk_pinned_ {
     KOLK_TYPED_ name##_object *name##_alloc_run(name *pool_, uint32_t n_) { \
         return KOLK_CAST_(T *, kolk_pool_alloc_run(&pool_->pool, n_)); } \
     KOLK_TYPED_ name##_object *name##_alloc_at(name *pool_, name##_handle handle_) { \
-        return KOLK_CAST_(T *, kolk_pool_alloc_at(&pool_->pool, handle_.untyped)); } KOLK_END_
+        return KOLK_CAST_(T *, kolk_pool_alloc_at(&pool_->pool, handle_.untyped)); } \
+    KOLK_TYPED_ name##_object *name##_alloc_at_index(name *pool_, uint32_t index_) { \
+        return KOLK_CAST_(T *, kolk_pool_alloc_at_index(&pool_->pool, index_)); } KOLK_END_
 
 #define KOLK_POOL_MEMBER(name, T, member)                                                                              \
     KOLK_TYPED_ T *name##_alloc_##member(name *pool_) { \
@@ -224,6 +226,8 @@ struct kolk_pinned_ {
         return kolk_pool_restore_converted(&pool_->pool, block_, size_, convert_, context_); } \
     KOLK_TYPED_ bool name##_free_handle(name *pool_, name##_handle handle_) { \
         return kolk_pool_free_handle(&pool_->pool, handle_.untyped); } \
+    KOLK_TYPED_ bool name##_free_at(name *pool_, uint32_t index_) { \
+        return kolk_pool_free_at(&pool_->pool, index_); } \
     KOLK_TYPED_ name##_handle name##_handle_of(const name *pool_, const T *object_) { \
         name##_handle handle_ = {kolk_pool_handle_of(&pool_->pool, object_)}; return handle_; } \
     KOLK_TYPED_ uint32_t name##_index(const name *pool_, const T *object_) { \
@@ -234,6 +238,8 @@ struct kolk_pinned_ {
         return kolk_pool_is_live(&pool_->pool, object_); } \
     KOLK_TYPED_ uint32_t name##_count(const name *pool_) { return kolk_pool_count(&pool_->pool); }                     \
     KOLK_TYPED_ uint32_t name##_available(const name *pool_) { return kolk_pool_available(&pool_->pool); }             \
+    KOLK_TYPED_ bool name##_can_alloc(const name *pool_, uint32_t n_) { \
+        return kolk_pool_can_alloc(&pool_->pool, n_); } \
     KOLK_TYPED_ void name##_stats(const name *pool_, kolk_stats *out_) { kolk_pool_stats(&pool_->pool, out_); }        \
     KOLK_TYPED_ bool name##_is_valid(const name *pool_) { return kolk_pool_is_valid(&pool_->pool); }                   \
     KOLK_TYPED_ kolk_cursor name##_each(const name *pool_) { return kolk_pool_each(&pool_->pool); }                    \
@@ -324,6 +330,8 @@ struct kolk_pinned_ {
             &map_->map, KOLK_CAST_(kolk_handle *, KOLK_CAST_(void *, out_)), sizeof(T))); } \
     KOLK_TYPED_ bool name##_remove(name *map_, name##_handle handle_) { \
         return kolk_slotmap_remove_sized_(&map_->map, handle_.untyped, sizeof(T)); } \
+    KOLK_TYPED_ bool name##_remove_at(name *map_, uint32_t index_) { \
+        return kolk_slotmap_remove_at(&map_->map, index_); } \
     KOLK_TYPED_ void name##_clear(name *map_) { kolk_slotmap_clear(&map_->map); }                                      \
     KOLK_TYPED_ T *name##_get(const name *map_, name##_handle handle_) { \
         return KOLK_CAST_(T *, kolk_slotmap_get_sized_(&map_->map, handle_.untyped, sizeof(T))); } \

@@ -129,6 +129,15 @@ KOLK_NOINLINE_ void *kolk_pool_get_slow_(const kolk_pool *pool, kolk_handle hand
     return kolk_pool_find_(pool, handle, SITE);
 }
 
+bool kolk_pool_can_alloc(const kolk_pool *pool, uint32_t n) {
+    uint64_t slots = 0;
+    for (; pool && slots < n; pool = pool->overflow) {
+        uint64_t own = (uint64_t)kolk_pool_available(pool) + (pool->max_capacity - pool->capacity);
+        if (own > pool->headroom) slots += own - pool->headroom;
+    }
+    return slots >= n;
+}
+
 void kolk_pool_stats(const kolk_pool *pool, kolk_stats *out) {
     uint32_t peak = peak_of(pool);
     *out = (kolk_stats){

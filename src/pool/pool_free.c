@@ -100,15 +100,23 @@ KOLK_NOINLINE_ void kolk_pool_free_n(kolk_pool *pool, void *const *objects, uint
         for (uint32_t i = 0; i < n; i++) free_from(pool, NULL, objects[i], SITE);
 }
 
+/* Frees a live object, or NULL. Returns false if none is freed. */
+static bool free_found(kolk_pool *pool, void *object, const void *site) {
+    if (!object || kolk_pool_is_barred_(pool, HOOK_FREES, "free", site)) return false;
+    if (KOLK_UNLIKELY_(pool_debug_of(pool)))
+        free_any(pool, object, site);
+    else
+        kolk_pool_free(pool, object);
+    return true;
+}
+
 KOLK_NOINLINE_ bool kolk_pool_free_handle(kolk_pool *pool, kolk_handle handle) {
-    if (pool_debug_of(pool)) {
-        void *object = kolk_pool_find_(pool, handle, SITE);
-        free_any(pool, object, SITE);
-        return object != NULL;
-    }
-    void *object = kolk_pool_get(pool, handle);
-    kolk_pool_free(pool, object);
-    return object != NULL;
+    void *object = pool_debug_of(pool) ? kolk_pool_find_(pool, handle, SITE) : kolk_pool_get(pool, handle);
+    return free_found(pool, object, SITE);
+}
+
+KOLK_NOINLINE_ bool kolk_pool_free_at(kolk_pool *pool, uint32_t index) {
+    return free_found(pool, kolk_pool_at(pool, index), SITE);
 }
 
 /* Ends the lives below the current `fresh`. Only worn-out slots are put where an alloc can find them. Returns false if

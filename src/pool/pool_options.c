@@ -305,15 +305,11 @@ KOLK_NOINLINE_ void *kolk_pool_alloc_run(kolk_pool *pool, uint32_t n) {
     return first;
 }
 
-/* ---- One slot, by its handle ------------------------------------------------------------------------------------- */
+/* ---- One slot, by its index or handle ---------------------------------------------------------------------------- */
 
-KOLK_NOINLINE_ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
-    begin_static_pool(pool);
-    if (bars_allocs(pool, "alloc_at", SITE)) return NULL;
-    uint32_t index = kolk_handle_index_(handle, pool->tag);
-    uint32_t generation = kolk_handle_generation_(handle);
-    if (!pool->high || index >= pool->max_capacity) return NULL;
-    if (generation == 0 || generation > KOLK_GENERATION_MAX) return NULL;
+/* Allocates this slot. `generation`: 0 for the slot's next one. */
+static void *alloc_slot(kolk_pool *pool, uint32_t index, uint32_t generation, const void *site) {
+    if (index >= pool->max_capacity) return NULL;
     if (pool->on_low) kolk_pool_look_at_low_water_(pool, 1);
     bool there = index < pool->counted && index < open_capacity(pool);
     if (!there && !kolk_pool_grow_(pool, (uint64_t)index + 1)) {
@@ -330,12 +326,25 @@ KOLK_NOINLINE_ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
         for (uint32_t n = 0; n < gap; n++) /* so that the lowest slot is used first */
             put_free(pool, pool->reuse == KOLK_REUSE_LIFO ? index - 1 - n : first + n);
     }
-    void *object = kolk_pool_issue_(pool, index, SITE);
+    void *object = kolk_pool_issue_(pool, index, site);
     if (!object) return NULL;
-    set_generation(pool, index, generation);
+    if (generation) set_generation(pool, index, generation);
     if (index >= pool->peak) pool->peak = index + 1;
     kolk_pool_show_all_bounds_(pool);
     return object;
+}
+
+KOLK_NOINLINE_ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
+    begin_static_pool(pool);
+    if (bars_allocs(pool, "alloc_at", SITE)) return NULL;
+    uint32_t generation = kolk_handle_generation_(handle);
+    if (!pool->high || generation == 0 || generation > KOLK_GENERATION_MAX) return NULL;
+    return alloc_slot(pool, kolk_handle_index_(handle, pool->tag), generation, SITE);
+}
+
+KOLK_NOINLINE_ void *kolk_pool_alloc_at_index(kolk_pool *pool, uint32_t index) {
+    begin_static_pool(pool);
+    return bars_allocs(pool, "alloc_at_index", SITE) ? NULL : alloc_slot(pool, index, 0, SITE);
 }
 
 /* ---- Deinit ------------------------------------------------------------------------------------------------------ */

@@ -79,6 +79,7 @@ extern inline bool kolk_slotmap_remove(kolk_slotmap *map, kolk_handle handle);
 extern inline void *kolk_slotmap_objects(const kolk_slotmap *map);
 extern inline uint32_t kolk_slotmap_count(const kolk_slotmap *map);
 extern inline uint32_t kolk_slotmap_available(const kolk_slotmap *map);
+extern inline bool kolk_slotmap_remove_at(kolk_slotmap *map, uint32_t index);
 extern inline void *kolk_slotmap_at(const kolk_slotmap *map, uint32_t index);
 extern inline kolk_slotmap_cursor kolk_slotmap_each(const kolk_slotmap *map);
 extern inline void *kolk_slotmap_cursor_next_sized_(kolk_slotmap_cursor *cursor, size_t stride);

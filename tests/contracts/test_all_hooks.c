@@ -280,8 +280,13 @@ static char pool_free_n(void) {
 
 static char pool_free_handle(void) {
     uint32_t before = kolk_pool_count(&p.pool);
-    kolk_pool_free_handle(&p.pool, kolk_pool_handle_of(&p.pool, p.objects[1]));
-    return if_works(kolk_pool_count(&p.pool) < before);
+    bool freed = kolk_pool_free_handle(&p.pool, kolk_pool_handle_of(&p.pool, p.objects[1]));
+    CHECK(freed == (kolk_pool_count(&p.pool) < before));
+    return if_works(freed);
+}
+
+static char pool_free_at(void) {
+    return if_works(kolk_pool_free_at(&p.pool, kolk_pool_index(&p.pool, p.objects[1])));
 }
 
 static char pool_renew(void) {
@@ -308,6 +313,11 @@ CALL(pool_alloc_run, if_works(start(kolk_pool_alloc_run(&p.pool, 1))))
 static char pool_alloc_at(void) {
     kolk_handle fresh = {UINT64_C(1) << 32 | (p.pool.fresh ^ p.pool.tag)};
     return if_works(start(kolk_pool_alloc_at(&p.pool, p.pool.fresh < p.pool.capacity ? fresh : p.free_one)));
+}
+
+static char pool_alloc_at_index(void) {
+    uint32_t free_one = (uint32_t)p.free_one.bits ^ p.pool.tag;
+    return if_works(start(kolk_pool_alloc_at_index(&p.pool, p.pool.fresh < p.pool.capacity ? p.pool.fresh : free_one)));
 }
 
 THEN(pool_clear, kolk_pool_clear(&p.pool), if_works(kolk_pool_count(&p.pool) == 0))
@@ -368,6 +378,7 @@ static char pool_look(void) {
     look_around();
     (void)kolk_pool_is_valid(&p.pool);
     (void)kolk_pool_available(&p.pool);
+    (void)kolk_pool_can_alloc(&p.pool, 1);
     return if_works(same && kolk_cursor_next(&walk) && stats.count == kolk_pool_count(&p.pool));
 }
 
@@ -375,6 +386,7 @@ static const row pool_rows[] = {
     {"kolk_pool_free", pool_free_, "wwwwwwrrrrr"},
     {"kolk_pool_free_n", pool_free_n, "wwwwwwrrrrr"},
     {"kolk_pool_free_handle", pool_free_handle, "wwwwwwrrrrr"},
+    {"kolk_pool_free_at", pool_free_at, "wwwwwwrrrrr"},
     {"kolk_pool_renew", pool_renew, "wwwwwrrrrrr"},
     {"kolk_pool_alloc", pool_alloc, "nwwwwnrrrrr"},
     {"kolk_pool_alloc_zeroed", pool_alloc_zeroed, "nwwwwnrrrrr"},
@@ -382,6 +394,7 @@ static const row pool_rows[] = {
     {"kolk_pool_alloc_over", pool_alloc_over, "nwwwwnrrrrr"},
     {"kolk_pool_alloc_n", pool_alloc_n, "nwwwwnrrrrr"},
     {"kolk_pool_alloc_at", pool_alloc_at, "nwwwwnrrrrr"},
+    {"kolk_pool_alloc_at_index", pool_alloc_at_index, "nwwwwnrrrrr"},
     {"kolk_pool_clear", pool_clear, "wwrrrrrrrrr"},
     {"kolk_pool_trap_full", pool_trap_full, "wwwwwwwwwww"},
     {"kolk_pool_evict_cheapest", pool_evict_cheapest, "wwrrrrrrrrr"},
@@ -504,6 +517,7 @@ static const column map_columns[] = {
 };
 
 CALL(map_add, if_works(add_to_map(NULL)))
+CALL(map_remove_at, if_works(kolk_slotmap_remove_at(&m.map, 1)))
 CALL(map_remove, if_works(kolk_slotmap_remove(&m.map, m.handles[1]) && !kolk_slotmap_get(&m.map, m.handles[1])))
 
 /* As if the object had these children. */
@@ -565,6 +579,7 @@ static char map_look(void) {
 static const row map_rows[] = {
     {"kolk_slotmap_add", map_add, "wwnrrrrrrrrr"},
     {"kolk_slotmap_remove", map_remove, "wwwrrrrrrrrr"},
+    {"kolk_slotmap_remove_at", map_remove_at, "wwwrrrrrrrrr"},
     {"kolk_slotmap_remove (many)", map_remove_many, "wwwrrrrrrrrr"},
     {"kolk_slotmap_remove (its own)", map_remove_own, "nnn........."},
     {"kolk_slotmap_clear", map_clear_, "rrrrrrrrrrrr"},

@@ -534,8 +534,8 @@ class hidden {
 };
 static_assert(!std::is_constructible_v<hidden, int> && !std::is_destructible_v<hidden>);
 
-/* promise: kolk.hpp "A class whose constructors or destructor are private says", "Constructs and destroys the objects of
- * pools ... exists only in pools" */
+/* promise: kolk.hpp "A class whose constructors or destructor are private says", "Constructs and destroys the objects
+ * of pools ... exists only in pools" */
 void test_access() {
     {
         kolk::pool<hidden> pool(3);
@@ -550,8 +550,8 @@ void test_access() {
     CHECK(hidden::alive == 0);
 }
 
-/* promise: kolk.hpp "the same, with the memory of N objects in it", "A pool with the memory of its objects in it ... fewer
- * objects than N fit" */
+/* promise: kolk.hpp "the same, with the memory of N objects in it", "A pool with the memory of its objects in it ...
+ * fewer objects than N fit" */
 void test_static() {
     {
         kolk::static_pool<counted, 3> pool;
@@ -591,8 +591,9 @@ struct buffer {
     buffer &operator=(const buffer &) = delete;
 };
 
-/* promise: kolk.hpp "objects that are constructed once and used again and again", "Objects that are constructed once ... at the pool's end, or by trim", "`reset` is called for an
- * object that is given back", "An object as it was when it was last given back" */
+/* promise: kolk.hpp "objects that are constructed once and used again and again", "Objects that are constructed once
+ * ... at the pool's end, or by trim", "`reset` is called for an object that is given back", "An object as it was when
+ * it was last given back" */
 void test_kept() {
     {
         kolk::kept_pool<buffer> pool({"buffers", 3}, [](buffer &object) { object.left = 0; });

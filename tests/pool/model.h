@@ -195,6 +195,8 @@ static inline void model_free(model *m, uint32_t slot, way by) {
         model_assert(m, kolk_pool_free_handle(&m->pool, handle));
     else if (by == BY_ARRAY)
         kolk_pool_free_n(&m->pool, (void *const[]){NULL, object, NULL}, 3);
+    else if (by == BY_INDEX)
+        model_assert(m, kolk_pool_free_at(&m->pool, slot));
     else if (by == BY_COST)
         model_assert(m, kolk_pool_evict_cheapest(&m->pool, 0, NULL));
     else if (by == BY_AGE)
@@ -209,7 +211,7 @@ static inline void model_free(model *m, uint32_t slot, way by) {
     model_assert(m, !m->damaged[slot][BEFORE] && !m->damaged[slot][BEHIND]);
     model_put_freed(m, slot);
     model_assert(m, model_contents_are_right(m, slot)); /* free leaves the object's contents, or fills them */
-    model_assert(m, !kolk_pool_get(&m->pool, handle));
+    model_assert(m, !kolk_pool_get(&m->pool, handle) && !kolk_pool_free_at(&m->pool, m->desc.max_capacity));
 }
 
 /* Does nothing if the life is the slot's last one: test_pool_renew.c. */
@@ -346,9 +348,8 @@ static inline void model_reserve(model *m, uint32_t capacity) {
     model_assert(m, m->capacity == (capacity > before ? capacity : before));
 }
 
-/* Can alloc_at put an object with this generation into this slot? */
-static inline bool model_may_alloc_at(const model *m, uint32_t slot, uint32_t generation) {
-    if (!has_handles(m) || generation == 0 || generation > KOLK_GENERATION_MAX) return false;
+/* Can alloc_at put an object into this slot? */
+static inline bool model_may_alloc_at(const model *m, uint32_t slot) {
     if (slot >= m->desc.max_capacity || m->places[slot] == LIVE) return false;
     return m->places[slot] != WORN || m->desc.generations != KOLK_GENERATIONS_STRICT;
 }
@@ -359,12 +360,14 @@ static inline bool model_gives_up_order(const model *m, uint32_t slot) {
     return m->places[slot] == FREE && !searches && slot != m->free.slots[m->free.count - 1];
 }
 
-static inline void model_alloc_at(model *m, kolk_handle handle) {
-    uint32_t slot = (uint32_t)handle.bits ^ m->tag, generation = (uint32_t)(handle.bits >> 32);
-    bool possible = model_may_alloc_at(m, slot, generation);
+/* `handle`: NULL to allocate the slot by its index. */
+static inline void model_alloc_slot(model *m, uint32_t slot, const kolk_handle *handle) {
+    uint32_t generation = handle ? (uint32_t)(handle->bits >> 32) : 0;
+    bool possible = model_may_alloc_at(m, slot);
+    if (handle && (!has_handles(m) || generation == 0 || generation > KOLK_GENERATION_MAX)) possible = false;
     bool no_memory = possible && slot >= model_all_slots(m) && !model_can_get_more(m);
     m->wanted = slot;
-    void *object = kolk_pool_alloc_at(&m->pool, handle);
+    void *object = handle ? kolk_pool_alloc_at(&m->pool, *handle) : kolk_pool_alloc_at_index(&m->pool, slot);
     m->wanted = NO_SLOT;
     m->failed += no_memory;
     if (!possible || no_memory) {
@@ -378,8 +381,12 @@ static inline void model_alloc_at(model *m, kolk_handle handle) {
     m->prepared = NO_SLOT;
     model_begin(m, slot, object, false);
     if (!object) return;
-    m->generations[slot] = generation;
+    if (handle) m->generations[slot] = generation;
     if (slot >= m->peak) m->peak = slot + 1;
+}
+
+static inline void model_alloc_at(model *m, kolk_handle handle) {
+    model_alloc_slot(m, (uint32_t)handle.bits ^ m->tag, &handle);
 }
 
 static inline void model_check_tag(model *m, kolk_handle handle) {
@@ -451,7 +458,10 @@ static inline void model_compare(const model *m, bool thoroughly) {
     kolk_pool_stats(&m->pool, &stats);
     model_assert(m, kolk_pool_count(&m->pool) == m->count && stats.count == m->count);
     uint32_t lost = m->desc.generations == KOLK_GENERATIONS_STRICT ? m->worn.count : 0;
-    model_assert(m, kolk_pool_available(&m->pool) == model_all_slots(m) - m->count - lost);
+    uint32_t available = model_all_slots(m) - m->count - lost, more = m->desc.max_capacity - model_all_slots(m);
+    model_assert(m, kolk_pool_available(&m->pool) == available);
+    for (uint32_t n = 0; n < 3 && available + more > m->desc.full.headroom; n++)
+        model_assert(m, kolk_pool_can_alloc(&m->pool, available + more - m->desc.full.headroom - 1 + n) == (n < 2));
     model_assert(m, stats.capacity == model_all_slots(m) && stats.max_capacity == m->desc.max_capacity);
     model_assert(m, stats.peak == (m->counts_peak ? m->peak : m->fresh));
     model_assert(m, stats.debug == m->debug);

@@ -15,7 +15,7 @@
  * reset. */
 typedef enum place { NEVER, FREE, WAITING, WORN, LIVE, BETWEEN } place;
 
-typedef enum way { BY_POINTER, BY_ARRAY, BY_HANDLE, BY_COST, BY_AGE } way;
+typedef enum way { BY_POINTER, BY_ARRAY, BY_INDEX, BY_HANDLE, BY_COST, BY_AGE } way;
 
 /* The parts around and in an object that the debug mode watches for stray writes. */
 enum { BEFORE, BEHIND, BODY, PARTS };

@@ -85,7 +85,7 @@ static void extend(unsigned depth) {
         follow(depth);
     }
     for (uint32_t n = 0; n < now.count; n++) {
-        model_free(&now, model_live(&now, n), false);
+        model_free(&now, model_live(&now, n), BY_POINTER);
         follow(depth);
         model_renew(&now, model_live(&now, n));
         model_compare(&now, true);
@@ -96,7 +96,11 @@ static void extend(unsigned depth) {
         follow(depth);
     }
     for (uint32_t slot = 0; slot < now.capacity; slot++) {
-        if (now.places[slot] == LIVE || !has_handles(&now)) continue;
+        if (now.places[slot] == LIVE) continue;
+        model_alloc_slot(&now, slot, NULL);
+        model_compare(&now, true);
+        go_back(depth);
+        if (!has_handles(&now)) continue;
         model_alloc_at(&now, model_handle(&now, slot, now.generations[slot] | 1));
         follow(depth);
     }

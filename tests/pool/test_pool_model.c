@@ -5,7 +5,9 @@
  * promise: "a new object has the bytes ... data in a slot", "Frees an object ... NULL does nothing.", "Returns an
  * object, or NULL if the pool is full", "The same; all bytes of the object are 0", "A free and an alloc ... stays
  * there", "Frees all live ... stay worn out", "Returns the handle ... null handle", "Returns the object ... different
- * object", "Frees the object ... return NULL", "Returns the slot ... result is then UINT32_MAX", "Returns the live
+ * object", "Frees the object of a handle ... return NULL",
+ * "Frees the object in this slot ... lives there", "Would n allocs find slots ... is not asked", "The same for a slot
+ * by its index ... need not have handles", "Returns the slot ... result is then UINT32_MAX", "Returns the live
  * object in a slot, or NULL", "count (with STRICT, minus the worn-out slots)", "All counters; O(1)", "called with an
  * object before a ready-made hook", "A restore brings ... grown since", "A handle that was made ... even with STRICT",
  * "Writes the block ... below kolk_pool_snapshot_size", "allocates an object ... become free slots", "last one freed,
@@ -157,7 +159,10 @@ static void operate(run *r, bool filling) {
         else
             model_alloc_n(m, random_below(&m->random, 6));
     } else if (choice < 770) {
-        model_alloc_at(m, some_handle(r));
+        if (choice % 4 == 0)
+            model_alloc_slot(m, random_below(&m->random, m->desc.max_capacity + 2), NULL);
+        else
+            model_alloc_at(m, some_handle(r));
     } else if (choice < 850) {
         look_up(r);
     } else if (choice < 920) {

@@ -223,7 +223,10 @@ static inline void model_have_gone(model *m, uint32_t n) {
 
 static inline void model_remove(model *m, kolk_handle handle) {
     uint32_t place = model_find(m, handle);
-    model_assert(m, kolk_slotmap_remove(&m->map, handle) == (place < m->count));
+    if (place < m->count && place % 2)
+        model_assert(m, kolk_slotmap_remove_at(&m->map, place) && !kolk_slotmap_remove_at(&m->map, m->count));
+    else
+        model_assert(m, kolk_slotmap_remove(&m->map, handle) == (place < m->count));
     model_have_gone(m, place < m->count);
     if (place == m->count) {
         model_note(m, handle);

@@ -3,11 +3,11 @@
  * total number of operations) from the environment.
  * promise: "a removal moves the last object into the hole ... every move", "a new object has the bytes ... moved as
  * bytes", "The map never stores its own data among", "called once ... place down", "Returns a new ... stores the null
- * handle", "Removes the object ... removal is harmless", "Removes all objects.", "The array of kolk_slotmap_count ...
- * without growing", "Returns the handle ... result is then UINT32_MAX", "place, or NULL if index >= count", "Returns
- * the slot ... below max_capacity", "A restore brings ... they did then", "snapshot is stale right after the
- * restore", "Raises the capacity ... nothing has changed", "All counters; O(1)"; README.md "objects packed in an
- * array" */
+ * handle", "Removes the object ... removal is harmless", "The same for the object at this place ... no such place",
+ * "Removes all objects.", "The array of kolk_slotmap_count ... without growing", "Returns the handle ... result is
+ * then UINT32_MAX", "place, or NULL if index >= count", "Returns the slot ... below max_capacity", "A restore brings
+ * ... they did then", "snapshot is stale right after the restore", "Raises the capacity ... nothing has changed", "All
+ * counters; O(1)"; README.md "objects packed in an array" */
 #include "../help/test.h"
 
 #include "model.h"

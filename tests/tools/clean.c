@@ -137,6 +137,10 @@ static void use_handles(things *pool) {
     things_handle beyond = {{UINT64_C(5) << 32 | ((CAPACITY - 1) ^ pool->pool.tag)}};
     object = things_alloc_at(pool, beyond); /* makes all slots up to it available */
     REQUIRE(object && things_index(pool, object) == CAPACITY - 1);
+    REQUIRE(things_free_at(pool, CAPACITY - 1) && !things_free_at(pool, CAPACITY - 1));
+    object = things_alloc_at_index(pool, CAPACITY - 1);
+    REQUIRE(object && things_index(pool, object) == CAPACITY - 1 && !things_get(pool, beyond));
+    REQUIRE(things_can_alloc(pool, 1) && !things_can_alloc(pool, CAPACITY));
     things_free(pool, object);
 }
 

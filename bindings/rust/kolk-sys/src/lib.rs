@@ -955,7 +955,7 @@ pub struct kolk_slotmap {
 /// ```c
 /// for (uint32_t i = kolk_slotmap_count(map); i-- > 0;)
 ///     if (is_dead(kolk_slotmap_at(map, i)))
-///         kolk_slotmap_remove(map, kolk_slotmap_handle_of(map, kolk_slotmap_at(map, i)));
+///         kolk_slotmap_remove_at(map, i);
 ///
 /// ```
 /// In both walks, the current object may be removed, and objects may be added. If any other object is removed, the last
@@ -1181,6 +1181,8 @@ extern "C" {
     pub fn kolk_pool_get(pool: *const kolk_pool, handle: kolk_handle) -> *mut c_void;
     /// Frees the object of a handle. Returns false if get would return NULL.
     pub fn kolk_pool_free_handle(pool: *mut kolk_pool, handle: kolk_handle) -> bool;
+    /// Frees the object in this slot. Returns false if none lives there.
+    pub fn kolk_pool_free_at(pool: *mut kolk_pool, index: u32) -> bool;
     /// Is this the start of a live object of this pool? Any pointer is allowed, including NULL.
     pub fn kolk_pool_is_live(pool: *const kolk_pool, object: *const c_void) -> bool;
     /// Returns the slot of a live object, counted from 0, for arrays that you keep beside the pool. Any other pointer is a
@@ -1198,6 +1200,9 @@ extern "C" {
     /// minus the worn-out slots).
     pub fn kolk_pool_count(pool: *const kolk_pool) -> u32;
     pub fn kolk_pool_available(pool: *const kolk_pool) -> u32;
+    /// Would n allocs find slots, without an eviction: free ones, those that the pool can still grow by, and those of its
+    /// overflow pools? The headroom does not count. Whether the budget and the system have the memory to grow is not asked.
+    pub fn kolk_pool_can_alloc(pool: *const kolk_pool, n: u32) -> bool;
     /// All counters; O(1).
     pub fn kolk_pool_stats(pool: *const kolk_pool, out: *mut kolk_stats);
     /// Checks every invariant of src/pool/pool.c; O(slots), for tests.
@@ -1341,6 +1346,9 @@ extern "C" {
     /// them is O(slots / 64) with LIFO, O(slots) with FIFO. In a pool with setup, reset or teardown, in debug mode and
     /// inside a hook, the order stays, and alloc_at is O(free slots).
     pub fn kolk_pool_alloc_at(pool: *mut kolk_pool, handle: kolk_handle) -> *mut c_void;
+    /// The same for a slot by its index, such as a number that a protocol or a file gives to an object. The slot has its
+    /// next generation, so older handles stay stale, and the pool need not have handles.
+    pub fn kolk_pool_alloc_at_index(pool: *mut kolk_pool, index: u32) -> *mut c_void;
 
     // kolk/queue.h
     /// If the status is not KOLK_OK (the descriptor breaks a rule, or KOLK_NO_MEMORY), the queue is left all zero.
@@ -1693,6 +1701,8 @@ extern "C" {
     /// Removes the object of a handle; the last object moves to its place. If get would return NULL, returns false and does
     /// nothing, so a second removal is harmless.
     pub fn kolk_slotmap_remove(map: *mut kolk_slotmap, handle: kolk_handle) -> bool;
+    /// The same for the object at this place of the array. Returns false if the array has no such place.
+    pub fn kolk_slotmap_remove_at(map: *mut kolk_slotmap, index: u32) -> bool;
     /// Removes all objects.
     pub fn kolk_slotmap_clear(map: *mut kolk_slotmap);
     /// Returns the object, or NULL if this handle is null, stale, forged, or from another map or pool. It never returns a
