@@ -232,8 +232,7 @@ KOLK_INLINE_ uint32_t kolk_pool_count(const kolk_pool *pool);
 KOLK_INLINE_ uint32_t kolk_pool_available(const kolk_pool *pool);
 
 /* Would n allocs find slots, without an eviction: free ones, those that the pool can still grow by, and those of its
- * overflow pools? The headroom does not count. Whether the budget and the system have the memory to grow is not asked.
- * */
+ * overflow pools? The headroom does not count. The budget and the system may still refuse the memory to grow. */
 KOLK_API_ bool kolk_pool_can_alloc(const kolk_pool *pool, uint32_t n);
 
 /* All counters; O(1). */

@@ -6,7 +6,7 @@
  * object, or NULL if the pool is full", "The same; all bytes of the object are 0", "A free and an alloc ... stays
  * there", "Frees all live ... stay worn out", "Returns the handle ... null handle", "Returns the object ... different
  * object", "Frees the object of a handle ... return NULL",
- * "Frees the object in this slot ... lives there", "Would n allocs find slots ... is not asked", "The same for a slot
+ * "Frees the object in this slot ... lives there", "Would n allocs find slots ... memory to grow", "The same for a slot
  * by its index ... need not have handles", "Returns the slot ... result is then UINT32_MAX", "Returns the live
  * object in a slot, or NULL", "count (with STRICT, minus the worn-out slots)", "All counters; O(1)", "called with an
  * object before a ready-made hook", "A restore brings ... grown since", "A handle that was made ... even with STRICT",

@@ -1201,7 +1201,7 @@ extern "C" {
     pub fn kolk_pool_count(pool: *const kolk_pool) -> u32;
     pub fn kolk_pool_available(pool: *const kolk_pool) -> u32;
     /// Would n allocs find slots, without an eviction: free ones, those that the pool can still grow by, and those of its
-    /// overflow pools? The headroom does not count. Whether the budget and the system have the memory to grow is not asked.
+    /// overflow pools? The headroom does not count. The budget and the system may still refuse the memory to grow.
     pub fn kolk_pool_can_alloc(pool: *const kolk_pool, n: u32) -> bool;
     /// All counters; O(1).
     pub fn kolk_pool_stats(pool: *const kolk_pool, out: *mut kolk_stats);
