@@ -23,7 +23,7 @@
  * (peds_... come from typed.h: the same functions as below, with your type for void *. For a new program kolk_pool is
  * better: it does not scan, and its handles repeat after 2^32 - 1 lives of a slot instead of 128.)
  *
- * Cost      get_slot, get_at, get_just_index, get_index and `delete` are O(1). `new` usually looks at one slot, and at
+ * Cost      get_slot, get_at, get_just_index, get_index, set_byte and `delete` are O(1). `new` usually looks at one slot, and at
  *           worst at each slot once, eight at a time. new_at, `clear`, is_valid and `initialise` are O(count);
  *           `initialise` on fresh pages of the system does not touch the objects. used_count and free_count are O(1),
  *           but O(count) for an attached pool, eight slots per step.
@@ -75,17 +75,18 @@ typedef struct kolk_bytemap_view {
     int32_t first_free KOLK_OR_0_; /* where the cursor starts */
     /* the owner's own first_free, which the pool then uses instead of the one above; may be NULL */
     int32_t *cursor KOLK_OR_0_;
-    bool writable KOLK_OR_0_; /* `new`, new_at, `delete` and `clear` may write byte_map and *cursor */
+    bool writable KOLK_OR_0_; /* `new`, new_at, `delete`, set_byte and `clear` may write byte_map and *cursor */
 } kolk_bytemap_view;
 
-/* ---- Struct: read any field, write none but seeds ---------------------------------------------------------------- */
+/* ---- Struct: read any field, write none but seeds and first_free ------------------------------------------------- */
 
 /* A zero-initialised pool is valid and has 0 slots. Never copy or move a pool once it is initialised. */
 typedef struct kolk_bytemap {
     unsigned char *object_list;
     uint8_t *byte_map;
     int32_t count;            /* slots; for the used ones, call kolk_bytemap_used_count */
-    int32_t first_free;       /* the cursor, -1 to count - 1: `new` begins after it; not used if `cursor` is set */
+    int32_t first_free;       /* the cursor, -1 to count - 1: `new` begins after it; yours to change; not used if
+                               * `cursor` is set */
     int32_t used, peak;       /* used slots now, and the most at a time; not for attached pools */
     uint32_t bound;           /* count, or 0 if it is attached */
     kolk_bytemap_seeds seeds; /* yours to change */
@@ -115,7 +116,7 @@ KOLK_FOLDED_INLINE_ kolk_status kolk_bytemap_initialise(kolk_bytemap *pool, int3
 KOLK_FOLDED_INLINE_ kolk_status kolk_bytemap_initialise_with(kolk_bytemap *pool, const kolk_bytemap_view *view);
 
 /* Makes a pool from arrays of another owner, and leaves the arrays as they are. Both arrays must be given, unless count
- * is 0. Without `.writable`, a call of `new`, new_at, `delete` or `clear` is a bug of the caller (KOLK_READ_ONLY) and
+ * is 0. Without `.writable`, a call of `new`, new_at, `delete`, set_byte or `clear` is a bug of the caller (KOLK_READ_ONLY) and
  * changes nothing. Flush the pool before its arrays are freed; if they are already gone, statistics leave the pool out.
  * In the game's own process, you need only know the address of the game's struct and the size of its widest object:
  *
@@ -149,6 +150,10 @@ KOLK_USES_(1) void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle);
  * other pointer is a bug of the caller: it is not from this pool, is not the start of a slot, or its slot is already
  * free. */
 KOLK_INLINE_ void kolk_bytemap_delete(kolk_bytemap *pool, void *object);
+
+/* SetFreeAt and SetIdAt in one, to bring a saved pool back: sets the byte of a slot, with flag and seed. The object and
+ * first_free do not change. Returns false, and changes nothing, if there is no such slot. */
+KOLK_USES_(1) bool kolk_bytemap_set_byte(kolk_bytemap *pool, int32_t index, uint8_t byte);
 
 /* ---- Handles and indices ----------------------------------------------------------------------------------------- */
 

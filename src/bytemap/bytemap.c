@@ -341,6 +341,16 @@ KOLK_NOINLINE_ void kolk_bytemap_delete_slow_(kolk_bytemap *pool, void *object) 
     if ((int32_t)index < *cursor) *cursor = (int32_t)index;
 }
 
+KOLK_NOINLINE_ bool kolk_bytemap_set_byte(kolk_bytemap *pool, int32_t index, uint8_t byte) {
+    if (!may_write(pool, "set_byte", SITE) || (uint32_t)index >= (uint32_t)pool->count) return false;
+    int32_t more = is_free_byte(pool->byte_map[index]) - is_free_byte(byte);
+    pool->byte_map[index] = byte;
+    if (pool->attached) return true;
+    pool->used += more;
+    if (pool->used > pool->peak) pool->peak = pool->used;
+    return true;
+}
+
 /* ---- Handles and indices ----------------------------------------------------------------------------------------- */
 
 KOLK_NOINLINE_ int32_t kolk_bytemap_get_just_index(const kolk_bytemap *pool, const void *object) {

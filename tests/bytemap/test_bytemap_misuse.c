@@ -58,6 +58,8 @@ static void test_an_attached_pool_is_not_written(void **state) {
     assert_noted(&taken, KOLK_READ_ONLY, "theirs", NULL, NO_SLOT, SENTENCE("new_at"));
     kolk_bytemap_delete(&pool, theirs.objects[1]);
     assert_noted(&taken, KOLK_READ_ONLY, "theirs", NULL, NO_SLOT, SENTENCE("delete"));
+    assert_false(kolk_bytemap_set_byte(&pool, 1, 0x80));
+    assert_noted(&taken, KOLK_READ_ONLY, "theirs", NULL, NO_SLOT, SENTENCE("set_byte"));
     kolk_bytemap_clear(&pool);
     assert_noted(&taken, KOLK_READ_ONLY, "theirs", NULL, NO_SLOT, SENTENCE("clear"));
     kolk_bytemap_delete(&pool, NULL);

@@ -39,7 +39,7 @@ static void test_attach_reads(void **state) {
     assert_memory_equal(&theirs, &some_owner, sizeof theirs); /* the rest is as it was */
 }
 
-/* promise: "`new`, new_at, `delete` and `clear` may write", "leaves the arrays ... leave the pool out" */
+/* promise: "`new`, new_at, `delete`, set_byte and `clear` may write", "leaves the arrays ... leave the pool out" */
 static void test_attach_writes_when_asked(void **state) {
     owner theirs = some_owner, expected = some_owner;
     kolk_bytemap pool = {0};
@@ -67,6 +67,11 @@ static void test_attach_writes_when_asked(void **state) {
     assert_int_equal(kolk_bytemap_used_count(&pool), 4);
     assert_int_equal(pool.used, 0); /* nothing is stored about foreign arrays */
     assert_int_equal(pool.peak, 0);
+    assert_true(kolk_bytemap_set_byte(&pool, 5, 0x85));
+    expected.bytes[5] = 0x85;
+    assert_memory_equal(&theirs, &expected, sizeof theirs);
+    assert_int_equal(kolk_bytemap_used_count(&pool), 3);
+    assert_int_equal(pool.used, 0);
     kolk_bytemap_clear(&pool);
     memset(expected.bytes, 0x80, sizeof expected.bytes);
     assert_memory_equal(&theirs, &expected, sizeof theirs);
@@ -347,6 +352,7 @@ static void test_every_typed_function(void **state) {
     assert_int_equal(peds_used_count(&pool), 2);
     peds_delete(&pool, first);
     assert_int_equal(peds_free_count(&pool), 2);
+    assert_true(peds_set_byte(&pool, 0, 0x81));
     assert_true(peds_is_valid(&pool));
     kolk_stats stats;
     peds_stats(&pool, &stats);

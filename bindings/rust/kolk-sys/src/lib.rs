@@ -1065,7 +1065,7 @@ extern "C" {
     /// The same with a name, seeds, or your own arrays, which flush does not free.
     pub fn kolk_bytemap_initialise_with(pool: *mut kolk_bytemap, view: *const kolk_bytemap_view) -> kolk_status;
     /// Makes a pool from arrays of another owner, and leaves the arrays as they are. Both arrays must be given, unless count
-    /// is 0. Without `.writable`, a call of `new`, new_at, `delete` or `clear` is a bug of the caller (KOLK_READ_ONLY) and
+    /// is 0. Without `.writable`, a call of `new`, new_at, `delete`, set_byte or `clear` is a bug of the caller (KOLK_READ_ONLY) and
     /// changes nothing. Flush the pool before its arrays are freed; if they are already gone, statistics leave the pool out.
     /// In the game's own process, you need only know the address of the game's struct and the size of its widest object:
     ///
@@ -1094,6 +1094,9 @@ extern "C" {
     /// other pointer is a bug of the caller: it is not from this pool, is not the start of a slot, or its slot is already
     /// free.
     pub fn kolk_bytemap_delete(pool: *mut kolk_bytemap, object: *mut c_void);
+    /// SetFreeAt and SetIdAt in one, to bring a saved pool back: sets the byte of a slot, with flag and seed. The object and
+    /// first_free do not change. Returns false, and changes nothing, if there is no such slot.
+    pub fn kolk_bytemap_set_byte(pool: *mut kolk_bytemap, index: i32, byte: u8) -> bool;
     /// GetSlot: returns the object in a used slot, otherwise NULL. Any index is allowed.
     pub fn kolk_bytemap_get_slot(pool: *const kolk_bytemap, index: i32) -> *mut c_void;
     /// GetAt: returns the object of a handle, or NULL if its slot is free, has another seed, or does not exist. A handle
