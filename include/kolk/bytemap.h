@@ -231,31 +231,38 @@ typedef struct kolk_bytemap_difference {
 KOLK_API_ bool kolk_bytemap_compare(const uint8_t *before, const uint8_t *after, int32_t count,
                                     kolk_bytemap_difference *difference);
 
-/* ---- Reading a dump: the memory of a 32-bit game as regions of bytes, wherever this program runs ----------------- */
+/* ---- Reading a dump: the memory of a game as regions of bytes, wherever this program runs ------------------------- */
 
 typedef struct kolk_bytemap_region {
-    uint32_t address;  /* the first byte's address in the game */
+    uint64_t address;  /* the first byte's address in the game */
     const void *bytes; /* the bytes in this program */
     size_t size;
 } kolk_bytemap_region;
 
+/* How a game's struct of a pool begins: the offsets of object_list, byte_map, count, and first_free or object_size.
+ * IV and later games have the same bytes and handles, but chain the free slots through the objects: do not write to
+ * their pools. */
 typedef enum kolk_bytemap_layout {
-    KOLK_BYTEMAP_III = 0, /* object_list at 0, byte_map at 4, count at 8, first_free at 0xC; 0x10 bytes */
-    KOLK_BYTEMAP_VICE_CITY,
-    KOLK_BYTEMAP_SAN_ANDREAS /* also the flag owns-its-memory at 0x10 and another at 0x11; 0x14 bytes */
+    KOLK_BYTEMAP_III = 0,            /* 0, 4, 8, first_free 0xC; 0x10 bytes */
+    KOLK_BYTEMAP_VICE_CITY,          /* the same */
+    KOLK_BYTEMAP_SAN_ANDREAS,        /* also the flag owns-its-memory at 0x10 and another at 0x11; 0x14 bytes */
+    KOLK_BYTEMAP_SAN_ANDREAS_UNREAL, /* 64 bits: 0, 8, 0x10, first_free 0x14; 0x20 bytes */
+    KOLK_BYTEMAP_IV,                 /* 0, 4, 8, object_size 0xC; 0x1C bytes */
+    KOLK_BYTEMAP_V,                  /* 64 bits: 0, 8, 0x10, object_size 0x14; 0x28 bytes */
+    KOLK_BYTEMAP_RDR3                /* also V Enhanced; 64 bits: 8, 0x10, 0x18, object_size 0x1C; 0x30 bytes */
 } kolk_bytemap_layout;
 
-/* Reads the 32-bit number at an address, such as a game's pointer to a pool. KOLK_OUTSIDE: no region contains the
- * address. */
-KOLK_API_ kolk_status kolk_bytemap_follow(const kolk_bytemap_region *regions, size_t n, uint32_t address,
-                                          uint32_t *out);
+/* Reads the pointer at an address, such as a game's pointer to a pool, with the game's 32 or 64 bits. KOLK_OUTSIDE: no
+ * region contains it. */
+KOLK_API_ kolk_status kolk_bytemap_follow(const kolk_bytemap_region *regions, size_t n, uint64_t address,
+                                          kolk_bytemap_layout layout, uint64_t *out);
 
 /* Makes a view of the pool whose struct is at this address, for attach. Its arrays lie in the regions' own bytes.
- * object_size is the size of the game's widest type, which the game does not store. KOLK_OUTSIDE: the struct or an
- * array is not wholly in one region. KOLK_BAD_COUNT: there is no pool. After either status *out is unchanged. The
- * game's other data is not trusted: first_free may be any number. A wrong one does not harm `new`, and is_valid reports
- * it. */
-KOLK_API_ kolk_status kolk_bytemap_read(const kolk_bytemap_region *regions, size_t n, uint32_t address,
+ * object_size is the size of the game's widest type, which games before IV do not store; for the others it is ignored,
+ * and first_free becomes -1. KOLK_OUTSIDE: the struct or an array is not wholly in one region. KOLK_BAD_COUNT: there is
+ * no pool. After any status but KOLK_OK *out is unchanged. The game's other data is not trusted: first_free may be any
+ * number. A wrong one does not harm `new`, and is_valid reports it. */
+KOLK_API_ kolk_status kolk_bytemap_read(const kolk_bytemap_region *regions, size_t n, uint64_t address,
                                         kolk_bytemap_layout layout, size_t object_size, kolk_bytemap_view *out);
 
 /* ---- Inside ------------------------------------------------------------------------------------------------------ */

@@ -14,35 +14,31 @@
  * The names are those of the plugin-sdk, where GetAt and GetIndex take and return an index. In bytemap.h, as in the
  * modding documentation, get_at and get_index are about handles, which the plugin-sdk calls ref or handle.
  *
- *     name                          does                                    also checks
- *     ----------------------------  --------------------------------------  ------------------------------------------
- *     pool(size, name), Init        allocates, or takes your arrays; all    count and memory (a status); a second Init
- *                                   slots free, all ids 0                   changes nothing
- *     Flush, ~pool                  frees own arrays; the pool has 0 slots
- *     Clear                         frees all slots; ids and the cursor
- *                                   stay, so old refs stay dead
- *     New()                         the next free slot after the cursor     a pool of 0 slots: nullptr
- *     New(ref), CreateAtRef,        the slot of a ref, with the next id     used slot, no such slot: nullptr; the last
- *     CreateAtHandle                                                        free slot: the cursor is -1
- *     Delete(object)                frees the slot; the cursor moves down   twice, foreign or inside an object:
- *                                                                           reported; nullptr does nothing
- *     GetAt(index)                  the object in a used slot               no such slot: nullptr
- *     GetAtRef(ref), GetAtHandle    the object that has this ref            free slot, no such slot: nullptr
- *     GetIndex(object),             the index of its slot                   foreign or inside an object: reported, -1
- *     GetJustIndex
- *     GetRef(object), GetHandle     index << 8 | byte of its slot           the same
- *     IsObjectValid(object)         is it in a used slot?                   any pointer: false
- *     IsFreeSlotAtIndex(index)      is the slot free?                       no such slot: true
- *     SetFreeAt(index, free),       one part of the slot's byte; the cursor no such slot: false; an id's 8th bit is
- *     SetIdAt(index, id)            stays                                   ignored
- *     GetIdAt(index)                the lower 7 bits of the slot's byte     no such slot: 0
- *     GetNoOfUsedSpaces,            counted for a game's pool; otherwise
- *     GetNoOfFreeSpaces             O(1)
- *     GetSize, GetObjectSize        slots; bytes per slot
- *     Store(&flags, &objects)       copies all bytes and objects with new
- *     CopyBack(&flags, &objects)    copies back, frees the copies; the      null pointers: nothing happens
- *                                   cursor is 0
- *     begin, end                    pointers to live objects, ascending
+ *     name                            does                                    also checks
+ *     ------------------------------  --------------------------------------  ----------------------------------------
+ *     pool(size, name), Init          allocates, or takes your arrays; all    count and memory (a status); a second
+ *                                     slots free, all ids 0                   Init changes nothing
+ *     Flush, ~pool                    frees own arrays; the pool has 0 slots
+ *     Clear                           frees all slots; ids and cursor stay
+ *     New()                           the next free slot after the cursor     a pool of 0 slots: nullptr
+ *     New(ref), CreateAtRef,          the slot of a ref, with the next id     used slot, no such slot: nullptr; the
+ *     CreateAtHandle                                                          last free slot: the cursor is -1
+ *     Delete(object)                  frees the slot; the cursor moves down   twice, foreign or inside an object:
+ *                                                                             reported; nullptr does nothing
+ *     GetAt(index)                    the object in a used slot               no such slot: nullptr
+ *     GetAtRef(ref), GetAtHandle      the object that has this ref            free slot, no such slot: nullptr
+ *     GetIndex(object), GetJustIndex  the index of its slot                   foreign, inside: reported, -1
+ *     GetRef(object), GetHandle       index << 8 | byte of its slot           the same
+ *     IsObjectValid(object)           is it in a used slot?                   any pointer: false
+ *     IsFreeSlotAtIndex(index)        is the slot free?                       no such slot: true
+ *     SetFreeAt(index, free)          sets the flag; the cursor stays         no such slot: false
+ *     SetIdAt(index, id)              sets the lower 7 bits                   the same; the 8th bit is ignored
+ *     GetIdAt(index)                  the lower 7 bits of the slot's byte     no such slot: 0
+ *     GetNoOfUsedSpaces, ...Free...   O(1), but counted for a game's pool
+ *     GetSize, GetObjectSize          slots; bytes per slot
+ *     Store(&flags, &objects)         copies bytes and objects, with new
+ *     CopyBack(&flags, &objects)      brings them back; the cursor is 0       no copies: nothing happens
+ *     begin, end                      pointers to live objects, ascending
  *
  * Cost, contents and threads are those of bytemap.h. No constructor or destructor of an A runs. A pool can't be copied.
  * What is reported goes to the failure handler (kolk_set_failure_handler), which ends the program unless you set one. */
@@ -132,7 +128,8 @@ template <class A, class B = A> class pool {
 
     bool IsFreeSlotAtIndex(int index) const { return !GetAt(index); }
     bool IsObjectValid(const A *object) const {
-        std::uintptr_t index = (reinterpret_cast<std::uintptr_t>(object) - first()) / sizeof(B);
+        std::uintptr_t first = reinterpret_cast<std::uintptr_t>(pool_.object_list);
+        std::uintptr_t index = (reinterpret_cast<std::uintptr_t>(object) - first) / sizeof(B);
         return object && index < static_cast<std::uint32_t>(pool_.count) && GetAt(static_cast<int>(index)) == object;
     }
 
@@ -188,7 +185,6 @@ template <class A, class B = A> class pool {
     bool set(int index, unsigned char id, bool free) {
         return kolk_bytemap_set_byte(&pool_, index, static_cast<std::uint8_t>((id & 0x7f) | (free ? 0x80 : 0)));
     }
-    std::uintptr_t first() const { return reinterpret_cast<std::uintptr_t>(pool_.object_list); }
     std::size_t slots() const { return static_cast<std::size_t>(pool_.count); }
 
     kolk_bytemap pool_;

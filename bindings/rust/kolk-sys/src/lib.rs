@@ -160,12 +160,19 @@ pub const KOLK_BYTEMAP_BORN: kolk_bytemap_change = kolk_bytemap_change(1);
 pub const KOLK_BYTEMAP_DIED: kolk_bytemap_change = kolk_bytemap_change(2);
 pub const KOLK_BYTEMAP_REPLACED: kolk_bytemap_change = kolk_bytemap_change(3);
 
+/// How a game's struct of a pool begins: the offsets of object_list, byte_map, count, and first_free or object_size.
+/// IV and later games have the same bytes and handles, but chain the free slots through the objects: do not write to
+/// their pools.
 #[repr(transparent)]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct kolk_bytemap_layout(pub c_int);
 pub const KOLK_BYTEMAP_III: kolk_bytemap_layout = kolk_bytemap_layout(0);
 pub const KOLK_BYTEMAP_VICE_CITY: kolk_bytemap_layout = kolk_bytemap_layout(1);
 pub const KOLK_BYTEMAP_SAN_ANDREAS: kolk_bytemap_layout = kolk_bytemap_layout(2);
+pub const KOLK_BYTEMAP_SAN_ANDREAS_UNREAL: kolk_bytemap_layout = kolk_bytemap_layout(3);
+pub const KOLK_BYTEMAP_IV: kolk_bytemap_layout = kolk_bytemap_layout(4);
+pub const KOLK_BYTEMAP_V: kolk_bytemap_layout = kolk_bytemap_layout(5);
+pub const KOLK_BYTEMAP_RDR3: kolk_bytemap_layout = kolk_bytemap_layout(6);
 
 #[repr(transparent)]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -352,7 +359,7 @@ pub struct kolk_bytemap_difference {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct kolk_bytemap_region {
-    pub address: u32,
+    pub address: u64,
     pub bytes: *const c_void,
     pub size: usize,
 }
@@ -1135,15 +1142,15 @@ extern "C" {
     /// Finds the next slot that differs, in ascending order; false if there is none. It does not notice an object that was
     /// born and died in between, or one that replaced another under the same handle (128 lives later, or after a clear).
     pub fn kolk_bytemap_compare(before: *const u8, after: *const u8, count: i32, difference: *mut kolk_bytemap_difference) -> bool;
-    /// Reads the 32-bit number at an address, such as a game's pointer to a pool. KOLK_OUTSIDE: no region contains the
-    /// address.
-    pub fn kolk_bytemap_follow(regions: *const kolk_bytemap_region, n: usize, address: u32, out: *mut u32) -> kolk_status;
+    /// Reads the pointer at an address, such as a game's pointer to a pool, with the game's 32 or 64 bits. KOLK_OUTSIDE: no
+    /// region contains it.
+    pub fn kolk_bytemap_follow(regions: *const kolk_bytemap_region, n: usize, address: u64, layout: kolk_bytemap_layout, out: *mut u64) -> kolk_status;
     /// Makes a view of the pool whose struct is at this address, for attach. Its arrays lie in the regions' own bytes.
-    /// object_size is the size of the game's widest type, which the game does not store. KOLK_OUTSIDE: the struct or an
-    /// array is not wholly in one region. KOLK_BAD_COUNT: there is no pool. After either status \*out is unchanged. The
-    /// game's other data is not trusted: first_free may be any number. A wrong one does not harm `new`, and is_valid reports
-    /// it.
-    pub fn kolk_bytemap_read(regions: *const kolk_bytemap_region, n: usize, address: u32, layout: kolk_bytemap_layout, object_size: usize, out: *mut kolk_bytemap_view) -> kolk_status;
+    /// object_size is the size of the game's widest type, which games before IV do not store; for the others it is ignored,
+    /// and first_free becomes -1. KOLK_OUTSIDE: the struct or an array is not wholly in one region. KOLK_BAD_COUNT: there is
+    /// no pool. After any status but KOLK_OK \*out is unchanged. The game's other data is not trusted: first_free may be any
+    /// number. A wrong one does not harm `new`, and is_valid reports it.
+    pub fn kolk_bytemap_read(regions: *const kolk_bytemap_region, n: usize, address: u64, layout: kolk_bytemap_layout, object_size: usize, out: *mut kolk_bytemap_view) -> kolk_status;
 
     // kolk/pool.h
     /// Initialises the pool. If the status is not KOLK_OK (the descriptor breaks a rule, or KOLK_NO_MEMORY), the pool is
