@@ -78,7 +78,7 @@ typedef struct kolk_bytemap_view {
     bool writable KOLK_OR_0_; /* `new`, new_at, `delete`, set_byte and `clear` may write byte_map and *cursor */
 } kolk_bytemap_view;
 
-/* ---- Struct: read any field, write none but seeds and first_free ------------------------------------------------- */
+/* ---- Struct: read any field, write none but seeds, first_free and trap_full -------------------------------------- */
 
 /* A zero-initialised pool is valid and has 0 slots. Never copy or move a pool once it is initialised. */
 typedef struct kolk_bytemap {
@@ -103,6 +103,8 @@ typedef struct kolk_bytemap {
     size_t block_size;
     const struct kolk_bytemap *self; /* where it was initialised */
     const char *name;
+    bool
+        trap_full; /* yours to change: a `new` that finds no free slot is reported (KOLK_FULL) before it returns NULL */
 } kolk_bytemap;
 
 /* ---- Life of a pool: before the first of these calls, the struct must be all zero or flushed --------------------- */

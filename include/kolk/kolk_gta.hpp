@@ -90,7 +90,8 @@ template <class A, class B = A> class pool {
 
     /* With arrays of yours (`size` slots of B, `size` bytes), or none. Status: as for kolk_bytemap_initialise_with. */
     kolk_status Init(int size, void *objects = nullptr, void *byte_map = nullptr, const char *name = nullptr) {
-        kolk_bytemap_view view = view_of(size, objects, byte_map, name);
+        std::uint8_t *bytes = static_cast<std::uint8_t *>(byte_map);
+        kolk_bytemap_view view = {name, objects, bytes, sizeof(B), size, {}, 0, nullptr, false};
         return kolk_bytemap_initialise_with(&pool_, &view);
     }
 
@@ -100,10 +101,9 @@ template <class A, class B = A> class pool {
     kolk_status Attach(void *game, const char *name = nullptr) {
         game_pool now;
         std::memcpy(&now, game, sizeof now);
-        kolk_bytemap_view view = view_of(now.size, now.objects, now.byte_map, name);
         void *cursor = static_cast<char *>(game) + offsetof(game_pool, first_free);
-        view.cursor = static_cast<std::int32_t *>(cursor);
-        view.writable = true;
+        std::int32_t *theirs = static_cast<std::int32_t *>(cursor);
+        kolk_bytemap_view view = {name, now.objects, now.byte_map, sizeof(B), now.size, {}, 0, theirs, true};
         return kolk_bytemap_attach(&pool_, &view);
     }
 
@@ -164,20 +164,11 @@ template <class A, class B = A> class pool {
     iterator begin() const { return iterator(&pool_, kolk_bytemap_next(&pool_, nullptr)); }
     iterator end() const { return iterator(&pool_, nullptr); }
 
-    /* The struct of C, for the other functions of bytemap.h, and for its field `seeds`: the games, unlike the
-     * plugin-sdk, give New(ref) the id of the ref (KOLK_BYTEMAP_SEED_OF_HANDLE). */
+    /* The struct of C, for the other functions of bytemap.h, and for its fields: trap_full, to be told of a full pool;
+     * `seeds`, since the games, unlike the plugin-sdk, give New(ref) the id of the ref (KOLK_BYTEMAP_SEED_OF_HANDLE). */
     kolk_bytemap &untyped() { return pool_; }
 
   private:
-    static kolk_bytemap_view view_of(int size, void *objects, void *byte_map, const char *name) {
-        kolk_bytemap_view view = kolk_bytemap_view();
-        view.name = name;
-        view.object_list = objects;
-        view.byte_map = static_cast<std::uint8_t *>(byte_map);
-        view.object_size = sizeof(B);
-        view.count = size;
-        return view;
-    }
     static void *copy(const void *from, std::size_t size) {
         void *to = ::operator new[](size);
         return size ? std::memcpy(to, from, size) : to;

@@ -42,7 +42,7 @@
 
 #include <string.h>
 
-_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_bytemap) == 112 && sizeof(kolk_bytemap_view) == 64),
+_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_bytemap) == 120 && sizeof(kolk_bytemap_view) == 64),
                "the layout has changed: raise KOLK_ABI");
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_bytemap, cursor) == 64, "the fast paths read one cache line");
 
@@ -310,6 +310,9 @@ KOLK_NOINLINE_ void *kolk_bytemap_new_slow_(kolk_bytemap *pool) {
             *cursor = -1;
             pool->failed++;
             PROBE2(full, kolk_probe_name_(pool->name), count);
+            if (pool->trap_full)
+                kolk_fail_(bytemap_failure_of(pool, KOLK_FULL, KOLK_NO_SLOT_, SITE), "full: all %u slots are in use",
+                           (uint64_t)count);
             return NULL;
         }
     }

@@ -220,7 +220,7 @@ void test_like_the_games() {
 }
 
 /* What the games do not check. promise: kolk_gta.hpp "pool(size, name), Init ... begin, end", "A pool of 0 slots, until
- * Init", "If there is no memory ... is for reports", "for its field `seeds`" */
+ * Init", "If there is no memory ... is for reports", "for its fields" */
 void test_checks() {
     failures told;
     pool_of_peds empty, pool(3, "peds");
@@ -257,10 +257,16 @@ void test_checks() {
     CHECK(pool.GetJustIndex(second) == 1 && pool.GetIndex(inside) == -1 && told.count == 3 &&
           pool.GetRef(&other) == -1 && told.count == 4);
 
+    pool.New();
+    pool.untyped().trap_full = true;
+    CHECK(!pool.New() && told.count == 5 && told.last == KOLK_FULL);
+    CHECK(told.sentence == "kolk: peds: full: all 3 slots are in use");
+    pool.Delete(pool.GetAt(0));
+
     pool.untyped().seeds = KOLK_BYTEMAP_SEED_OF_HANDLE;
     CHECK(pool.GetRef(pool.New(0x055)) == 0x055);
     pool.Clear();
-    CHECK(pool.GetNoOfUsedSpaces() == 0 && pool.GetIdAt(0) == 0x55 && told.count == 4);
+    CHECK(pool.GetNoOfUsedSpaces() == 0 && pool.GetIdAt(0) == 0x55 && told.count == 5);
 }
 
 /* Any object may go during a walk. promise: kolk_gta.hpp "Flush detaches from it" */

@@ -344,6 +344,7 @@ pub struct kolk_bytemap {
     pub block_size: usize,
     pub self_: *const kolk_bytemap,
     pub name: *const c_char,
+    pub trap_full: bool,
 }
 
 #[repr(C)]
@@ -1849,7 +1850,7 @@ const _: () = {
     assert!(size_of::<kolk_profiler>() == 24 && align_of::<kolk_profiler>() == 8);
     assert!(size_of::<kolk_budget>() == 48 && align_of::<kolk_budget>() == 8);
     assert!(size_of::<kolk_bytemap_view>() == 64 && align_of::<kolk_bytemap_view>() == 8);
-    assert!(size_of::<kolk_bytemap>() == 112 && align_of::<kolk_bytemap>() == 8);
+    assert!(size_of::<kolk_bytemap>() == 120 && align_of::<kolk_bytemap>() == 8);
     assert!(size_of::<kolk_bytemap_difference>() == 20 && align_of::<kolk_bytemap_difference>() == 4);
     assert!(size_of::<kolk_bytemap_region>() == 24 && align_of::<kolk_bytemap_region>() == 8);
     assert!(size_of::<kolk_pool_full>() == 56 && align_of::<kolk_pool_full>() == 8);
@@ -1981,6 +1982,7 @@ fn offsets() {
         ("kolk_bytemap.block_size", offset!(kolk_bytemap, block_size), 88),
         ("kolk_bytemap.self", offset!(kolk_bytemap, self_), 96),
         ("kolk_bytemap.name", offset!(kolk_bytemap, name), 104),
+        ("kolk_bytemap.trap_full", offset!(kolk_bytemap, trap_full), 112),
         ("kolk_bytemap_difference.next", offset!(kolk_bytemap_difference, next), 0),
         ("kolk_bytemap_difference.index", offset!(kolk_bytemap_difference, index), 4),
         ("kolk_bytemap_difference.change", offset!(kolk_bytemap_difference, change), 8),
