@@ -110,7 +110,7 @@ format:
 dist:
 	@tools/setup.sh dist
 	@tools/dist.py all build/dist $(MEMBERS)
-	@echo 'build/dist has kolk.h and kolk.c$(if $(MEMBERS), with $(MEMBERS),, kolk.hpp for C++), a source archive, a bill of materials (SPDX), and SHA256SUMS'
+	@echo 'build/dist has kolk.h and kolk.c$(if $(MEMBERS), with $(MEMBERS),, kolk.hpp and kolk_gta.hpp for C++), a source archive, a bill of materials (SPDX), and SHA256SUMS'
 
 install:
 	@tools/setup.sh install

@@ -4,7 +4,7 @@
  *     'o' | count | ground and seeds | operation, argument | operation, argument ...
  *     'd' | layout | object_size | address of the pool | regions: n | (address, size) * n | their bytes
  *
- * Numbers in a dump have 4 bytes, little-endian. Missing bytes at the end are 0. */
+ * These numbers have 4 bytes, little-endian. Missing bytes at the end are 0. */
 #include "../tests/bytemap/steps.h"
 
 #define REGIONS 3u
@@ -110,9 +110,9 @@ static void read_dump(input *in) {
         for (size_t i = 0; i < regions[r].size; i++) bytes[i] = (uint8_t)draw(in);
         regions[r].bytes = bytes;
     }
-    uint32_t pointer;
+    uint64_t pointer;
     kolk_bytemap_view view;
-    if (kolk_bytemap_follow(regions, n, address, &pointer) == KOLK_OK) {
+    if (kolk_bytemap_follow(regions, n, address, layout, &pointer) == KOLK_OK) {
         if (kolk_bytemap_read(regions, n, pointer, layout, object_size, &view) == KOLK_OK) use(&view);
     }
     if (kolk_bytemap_read(regions, n, address, layout, object_size, &view) == KOLK_OK) use(&view);

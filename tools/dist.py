@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes a release: kolk.h and kolk.c, which are the whole library in two files, and kolk.hpp for C++; with `all`, also
-kolk-VERSION.tar.gz, which contains all tracked files, and in bindings/ what tools/api.py makes; kolk-VERSION.spdx.json,
-the list of what a program gets with kolk (SPDX 2.3); and SHA256SUMS. The same sources give the same bytes on every machine and on every date.
+"""Writes a release: kolk.h and kolk.c, which are the whole library in two files, and kolk.hpp and kolk_gta.hpp for C++;
+with `all`, also kolk-VERSION.tar.gz, which contains all tracked files, and in bindings/ what tools/api.py makes;
+kolk-VERSION.spdx.json, the list of what a program gets with kolk (SPDX 2.3); and SHA256SUMS. The same sources give the same bytes on every machine and on every date.
 
 If members are named, say pool and slotmap, kolk.h and kolk.c contain only these members and the files that they need;
-and the diagnostics only if `watch` is named too.
+and the diagnostics only if `watch` is named too. kolk.hpp needs all members, kolk_gta.hpp only bytemap.
 
 A header's text is put where the header is first included. If that include is under a condition (#if __STDC_HOSTED__),
 the text is put again where the header is included without the condition; its include guard allows this.
@@ -61,7 +61,10 @@ ALONE = """
 """
 
 KOLK_H = "the header. A program includes it and is linked with kolk.c: cc game.c kolk.c -pthread"
-KOLK_HPP = "the classes for C++. A program of C++ includes it in place of kolk.h, which must be in the same folder"
+HPP = {
+    "kolk.hpp": "the classes for C++. A program of C++ includes it in place of kolk.h, which must be in the same folder",
+    "kolk_gta.hpp": "GTA's pool with the names of the plugin-sdk, for C++. It includes kolk.h, which must be in the same folder",
+}
 KOLK_C = "the library. Compile it as C11 or later, and link it with your program, which includes kolk.h and may be C or C++"
 
 # In one file, a name from one part may be a variable in another, and what a header offers may be unused.
@@ -320,8 +323,10 @@ def main():
             fail(f"{name} is not a member of kolk: the members are {' '.join(all_members())}; {WATCH} has the diagnostics.")
     pair = Pair(members)
     files = {"kolk.h": pair.kolk_h().encode(), "kolk.c": pair.kolk_c().encode()}
-    if pair.is_all:
-        files["kolk.hpp"] = (pair.about(KOLK_HPP) + read(f"{PUBLIC}/kolk.hpp").removeprefix(IDENTIFIER).replace("<kolk/kolk.hpp>", '"kolk.hpp"')).encode()
+    for name, what in HPP.items():
+        if pair.is_all or (name == "kolk_gta.hpp" and "bytemap" in pair.members):
+            text = read(f"{PUBLIC}/{name}").removeprefix(IDENTIFIER).replace(f"<kolk/{name}>", f'"{name}"')
+            files[name] = (pair.about(what) + text).encode()
     if sys.argv[1] == "all":
         name = f"kolk-{read('VERSION').strip()}"
         files[f"{name}.tar.gz"] = archive(name)
@@ -329,8 +334,9 @@ def main():
         sums = [f"{hashlib.sha256(data).hexdigest()}  {path}\n" for path, data in files.items()]
         files["SHA256SUMS"] = "".join(sums).encode()
     os.makedirs(folder, exist_ok=True)
-    if "kolk.hpp" not in files and os.path.exists(f"{folder}/kolk.hpp"):  # it needs all members
-        os.remove(f"{folder}/kolk.hpp")
+    for name in HPP:
+        if name not in files and os.path.exists(f"{folder}/{name}"):  # it needs other members
+            os.remove(f"{folder}/{name}")
     for path, data in files.items():
         with open(os.path.join(folder, path), "wb") as file:
             file.write(data)

@@ -461,7 +461,7 @@ KOLK_API_ size_t kolk_stack_text(const void *const *stack, uint32_t depth, bool 
  *                                                          of the same name, kind and size share a row with their
  *                                                          maxima and the sums of their counters. Of 1,000 names of
  *                                                          ended pools the rows are kept; later ones are summed up in
- *                                                          a row "(other names)" for each kind. More than 100 pools of
+ *                                                          a row "(other names)" for each kind. More than 7 pools of
  *                                                          one name that still exist share a row with their sums
  *     KOLK_STATS=log[:FILE]                                at exit, adds one line of JSON to FILE: {"time": seconds
  *                                                          since 1970, "pools": [...]}, as above, but only with pools

@@ -23,8 +23,8 @@
  * (peds_... come from typed.h: the same functions as below, with your type for void *. For a new program kolk_pool is
  * better: it does not scan, and its handles repeat after 2^32 - 1 lives of a slot instead of 128.)
  *
- * Cost      get_slot, get_at, get_just_index, get_index and `delete` are O(1). `new` usually looks at one slot, and at
- *           worst at each slot once, eight at a time. new_at, `clear`, is_valid and `initialise` are O(count);
+ * Cost      get_slot, get_at, get_just_index, get_index, set_byte and `delete` are O(1). `new` usually looks at one
+ *           slot, and at worst at each once, eight at a time. new_at, `clear`, is_valid and `initialise` are O(count);
  *           `initialise` on fresh pages of the system does not touch the objects. used_count and free_count are O(1),
  *           but O(count) for an attached pool, eight slots per step.
  * Memory    pages of the system (freestanding builds return KOLK_NO_MEMORY), or your arrays. A slot costs object_size,
@@ -75,19 +75,19 @@ typedef struct kolk_bytemap_view {
     int32_t first_free KOLK_OR_0_; /* where the cursor starts */
     /* the owner's own first_free, which the pool then uses instead of the one above; may be NULL */
     int32_t *cursor KOLK_OR_0_;
-    bool writable KOLK_OR_0_; /* `new`, new_at, `delete` and `clear` may write byte_map and *cursor */
+    bool writable KOLK_OR_0_; /* `new`, new_at, `delete`, set_byte and `clear` may write byte_map and *cursor */
 } kolk_bytemap_view;
 
-/* ---- Struct: read any field, write none but seeds ---------------------------------------------------------------- */
+/* ---- Struct: read any field, write none but seeds, first_free and trap_full -------------------------------------- */
 
 /* A zero-initialised pool is valid and has 0 slots. Never copy or move a pool once it is initialised. */
 typedef struct kolk_bytemap {
     unsigned char *object_list;
     uint8_t *byte_map;
-    int32_t count;            /* slots; for the used ones, call kolk_bytemap_used_count */
-    int32_t first_free;       /* the cursor, -1 to count - 1: `new` begins after it; not used if `cursor` is set */
-    int32_t used, peak;       /* used slots now, and the most at a time; not for attached pools */
-    uint32_t bound;           /* count, or 0 if it is attached */
+    int32_t count;      /* slots; for the used ones, call kolk_bytemap_used_count */
+    int32_t first_free; /* the cursor, -1 to count - 1: `new` begins after it; yours to change; unused with `cursor` */
+    int32_t used, peak; /* used slots now, and the most at a time; not for attached pools */
+    uint32_t bound;     /* count, or 0 if it is attached */
     kolk_bytemap_seeds seeds; /* yours to change */
     size_t object_size;
     uintptr_t inverse;      /* inverse of odd, modulo the word */
@@ -102,6 +102,7 @@ typedef struct kolk_bytemap {
     size_t block_size;
     const struct kolk_bytemap *self; /* where it was initialised */
     const char *name;
+    bool trap_full; /* yours to change: a `new` that finds no free slot is reported (KOLK_FULL) */
 } kolk_bytemap;
 
 /* ---- Life of a pool: before the first of these calls, the struct must be all zero or flushed --------------------- */
@@ -115,9 +116,10 @@ KOLK_FOLDED_INLINE_ kolk_status kolk_bytemap_initialise(kolk_bytemap *pool, int3
 KOLK_FOLDED_INLINE_ kolk_status kolk_bytemap_initialise_with(kolk_bytemap *pool, const kolk_bytemap_view *view);
 
 /* Makes a pool from arrays of another owner, and leaves the arrays as they are. Both arrays must be given, unless count
- * is 0. Without `.writable`, a call of `new`, new_at, `delete` or `clear` is a bug of the caller (KOLK_READ_ONLY) and
- * changes nothing. Flush the pool before its arrays are freed; if they are already gone, statistics leave the pool out.
- * In the game's own process, you need only know the address of the game's struct and the size of its widest object:
+ * is 0. Without `.writable`, a call of `new`, new_at, `delete`, set_byte or `clear` is a bug of the caller
+ * (KOLK_READ_ONLY) and changes nothing. Flush the pool before its arrays are freed; if they are already gone,
+ * statistics leave the pool out. In the game's own process, you need only know the address of the game's struct and
+ * the size of its widest object:
  *
  *     struct CPool { void *objects; uint8_t *bytes; int32_t count, first_free; };   // San Andreas: two flags behind
  *     struct CPool *game = *(struct CPool **)address_of_the_pointer;
@@ -149,6 +151,10 @@ KOLK_USES_(1) void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle);
  * other pointer is a bug of the caller: it is not from this pool, is not the start of a slot, or its slot is already
  * free. */
 KOLK_INLINE_ void kolk_bytemap_delete(kolk_bytemap *pool, void *object);
+
+/* SetFreeAt and SetIdAt in one, to bring a saved pool back: sets the byte of a slot, with flag and seed. The object and
+ * first_free do not change. Returns false, and changes nothing, if there is no such slot. */
+KOLK_USES_(1) bool kolk_bytemap_set_byte(kolk_bytemap *pool, int32_t index, uint8_t byte);
 
 /* ---- Handles and indices ----------------------------------------------------------------------------------------- */
 
@@ -226,31 +232,38 @@ typedef struct kolk_bytemap_difference {
 KOLK_API_ bool kolk_bytemap_compare(const uint8_t *before, const uint8_t *after, int32_t count,
                                     kolk_bytemap_difference *difference);
 
-/* ---- Reading a dump: the memory of a 32-bit game as regions of bytes, wherever this program runs ----------------- */
+/* ---- Reading a dump: a game's memory as regions of bytes, wherever this program runs ----------------------------- */
 
 typedef struct kolk_bytemap_region {
-    uint32_t address;  /* the first byte's address in the game */
+    uint64_t address;  /* the first byte's address in the game */
     const void *bytes; /* the bytes in this program */
     size_t size;
 } kolk_bytemap_region;
 
+/* How a game's struct of a pool begins: the offsets of object_list, byte_map, count, and first_free or object_size.
+ * IV and later games have the same bytes and handles, but chain the free slots through the objects: do not write to
+ * their pools. */
 typedef enum kolk_bytemap_layout {
-    KOLK_BYTEMAP_III = 0, /* object_list at 0, byte_map at 4, count at 8, first_free at 0xC; 0x10 bytes */
-    KOLK_BYTEMAP_VICE_CITY,
-    KOLK_BYTEMAP_SAN_ANDREAS /* also the flag owns-its-memory at 0x10 and another at 0x11; 0x14 bytes */
+    KOLK_BYTEMAP_III = 0,            /* 0, 4, 8, first_free 0xC; 0x10 bytes */
+    KOLK_BYTEMAP_VICE_CITY,          /* the same */
+    KOLK_BYTEMAP_SAN_ANDREAS,        /* also the flag owns-its-memory at 0x10 and another at 0x11; 0x14 bytes */
+    KOLK_BYTEMAP_SAN_ANDREAS_UNREAL, /* 64 bits: 0, 8, 0x10, first_free 0x14; 0x20 bytes */
+    KOLK_BYTEMAP_IV,                 /* 0, 4, 8, object_size 0xC; 0x1C bytes */
+    KOLK_BYTEMAP_V,                  /* 64 bits: 0, 8, 0x10, object_size 0x14; 0x28 bytes */
+    KOLK_BYTEMAP_RDR3                /* also V Enhanced; 64 bits: 8, 0x10, 0x18, object_size 0x1C; 0x30 bytes */
 } kolk_bytemap_layout;
 
-/* Reads the 32-bit number at an address, such as a game's pointer to a pool. KOLK_OUTSIDE: no region contains the
- * address. */
-KOLK_API_ kolk_status kolk_bytemap_follow(const kolk_bytemap_region *regions, size_t n, uint32_t address,
-                                          uint32_t *out);
+/* Reads the pointer at an address, such as a game's pointer to a pool, with the game's 32 or 64 bits. KOLK_OUTSIDE: no
+ * region contains it. */
+KOLK_API_ kolk_status kolk_bytemap_follow(const kolk_bytemap_region *regions, size_t n, uint64_t address,
+                                          kolk_bytemap_layout layout, uint64_t *out);
 
 /* Makes a view of the pool whose struct is at this address, for attach. Its arrays lie in the regions' own bytes.
- * object_size is the size of the game's widest type, which the game does not store. KOLK_OUTSIDE: the struct or an
- * array is not wholly in one region. KOLK_BAD_COUNT: there is no pool. After either status *out is unchanged. The
- * game's other data is not trusted: first_free may be any number. A wrong one does not harm `new`, and is_valid reports
- * it. */
-KOLK_API_ kolk_status kolk_bytemap_read(const kolk_bytemap_region *regions, size_t n, uint32_t address,
+ * object_size is the size of the game's widest type, which games before IV do not store; for the others it is ignored,
+ * and first_free becomes -1. KOLK_OUTSIDE: the struct or an array is not wholly in one region. KOLK_BAD_COUNT: there is
+ * no pool. After any status but KOLK_OK *out is unchanged. The game's other data is not trusted: first_free may be any
+ * number. A wrong one does not harm `new`, and is_valid reports it. */
+KOLK_API_ kolk_status kolk_bytemap_read(const kolk_bytemap_region *regions, size_t n, uint64_t address,
                                         kolk_bytemap_layout layout, size_t object_size, kolk_bytemap_view *out);
 
 /* ---- Inside ------------------------------------------------------------------------------------------------------ */

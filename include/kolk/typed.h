@@ -256,8 +256,8 @@ struct kolk_pinned_ {
  *     KOLK_BYTEMAP_TYPE(peds, CPed)
  *
  * makes `peds`, `peds_object`, and peds_initialise (of a count), _initialise_with, _attach, _clear, _flush, _new,
- * _new_at, _delete, _get_slot, _get_at, _get_just_index, _get_index, _used_count, _free_count, _next, _next_handle,
- * _stats and _is_valid. Handles are int32_t, as they are in scripts. object_size may be 0 or more than the type's. */
+ * _new_at, _delete, _set_byte, _get_slot, _get_at, _get_just_index, _get_index, _used_count, _free_count, _next,
+ * _next_handle, _stats and _is_valid. Handles are int32_t, as they are in scripts. object_size may be 0 or more than the type's. */
 #define KOLK_BYTEMAP_TYPE(name, ...)                                                                                   \
     typedef __VA_ARGS__ name##_object;                                                                                 \
     KOLK_BYTEMAP_TYPE_(name, name##_object)
@@ -281,6 +281,8 @@ struct kolk_pinned_ {
     KOLK_TYPED_ T *name##_new_at(name *pool_, int32_t handle_) { \
         return KOLK_CAST_(T *, kolk_bytemap_new_at(&pool_->pool, handle_)); } \
     KOLK_TYPED_ void name##_delete(name *pool_, T *object_) { kolk_bytemap_delete(&pool_->pool, object_); }            \
+    KOLK_TYPED_ bool name##_set_byte(name *pool_, int32_t index_, uint8_t byte_) { \
+        return kolk_bytemap_set_byte(&pool_->pool, index_, byte_); } \
     KOLK_TYPED_ T *name##_get_slot(const name *pool_, int32_t index_) { \
         return KOLK_CAST_(T *, kolk_bytemap_get_slot(&pool_->pool, index_)); } \
     KOLK_TYPED_ T *name##_get_at(const name *pool_, int32_t handle_) { \

@@ -42,7 +42,7 @@
 
 #include <string.h>
 
-_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_bytemap) == 112 && sizeof(kolk_bytemap_view) == 64),
+_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_bytemap) == 120 && sizeof(kolk_bytemap_view) == 64),
                "the layout has changed: raise KOLK_ABI");
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_bytemap, cursor) == 64, "the fast paths read one cache line");
 
@@ -310,6 +310,9 @@ KOLK_NOINLINE_ void *kolk_bytemap_new_slow_(kolk_bytemap *pool) {
             *cursor = -1;
             pool->failed++;
             PROBE2(full, kolk_probe_name_(pool->name), count);
+            if (pool->trap_full)
+                kolk_fail_(bytemap_failure_of(pool, KOLK_FULL, KOLK_NO_SLOT_, SITE), "full: all %u slots are in use",
+                           (uint64_t)count);
             return NULL;
         }
     }
@@ -339,6 +342,16 @@ KOLK_NOINLINE_ void kolk_bytemap_delete_slow_(kolk_bytemap *pool, void *object) 
     int32_t *cursor = cursor_of(pool);
     pool->byte_map[index] |= FREE;
     if ((int32_t)index < *cursor) *cursor = (int32_t)index;
+}
+
+KOLK_NOINLINE_ bool kolk_bytemap_set_byte(kolk_bytemap *pool, int32_t index, uint8_t byte) {
+    if (!may_write(pool, "set_byte", SITE) || (uint32_t)index >= (uint32_t)pool->count) return false;
+    int32_t more = is_free_byte(pool->byte_map[index]) - is_free_byte(byte);
+    pool->byte_map[index] = byte;
+    if (pool->attached) return true;
+    pool->used += more;
+    if (pool->used > pool->peak) pool->peak = pool->used;
+    return true;
 }
 
 /* ---- Handles and indices ----------------------------------------------------------------------------------------- */

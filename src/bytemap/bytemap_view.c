@@ -5,8 +5,8 @@
  *                 bytes -> | ... pool ... |               bytes -> | ... object_list ... byte_map ... |
  *
  * A dump's addresses and numbers cannot be trusted. A range of the game's memory becomes a pointer only if it is wholly
- * inside one region; the test uses 64-bit arithmetic, so nothing wraps. Numbers are built from bytes, so neither
- * alignment nor the machine's byte order matters. */
+ * inside one region; nothing wraps, because differences are compared, not sums. Numbers are built from bytes, so
+ * neither alignment nor the machine's byte order matters. */
 #include "kolk/bytemap.h"
 
 #include "../core/tools.h"
@@ -48,42 +48,68 @@ bool kolk_bytemap_compare(const uint8_t *before, const uint8_t *after, int32_t c
 
 /* ---- Dumps ------------------------------------------------------------------------------------------------------- */
 
+/* All games store the same numbers in the same order: two pointers, object_list and byte_map, then count, then
+ * first_free or object_size, which have 32 bits. */
+typedef struct game_struct {
+    uint8_t pointers_at, pointer_size, size;
+    bool has_object_size;
+} game_struct;
+
+static const game_struct game_structs[] = {
+    [KOLK_BYTEMAP_III] = {0, 4, 0x10, false},         [KOLK_BYTEMAP_VICE_CITY] = {0, 4, 0x10, false},
+    [KOLK_BYTEMAP_SAN_ANDREAS] = {0, 4, 0x14, false}, [KOLK_BYTEMAP_SAN_ANDREAS_UNREAL] = {0, 8, 0x20, false},
+    [KOLK_BYTEMAP_IV] = {0, 4, 0x1c, true},           [KOLK_BYTEMAP_V] = {0, 8, 0x28, true},
+    [KOLK_BYTEMAP_RDR3] = {8, 8, 0x30, true},
+};
+
 /* Returns the dump's copy of these bytes of the game's memory, or NULL if no region has all of them. */
-static const uint8_t *locate_in_dump(const kolk_bytemap_region *regions, size_t n, uint32_t address, uint64_t size) {
+static const uint8_t *locate_in_dump(const kolk_bytemap_region *regions, size_t n, uint64_t address, uint64_t size) {
     for (size_t r = 0; r < n; r++) {
         const kolk_bytemap_region *at = &regions[r];
-        uint64_t offset = (uint64_t)address - at->address; /* exceeds any size if the address precedes the region */
+        if (address < at->address) continue;
+        uint64_t offset = address - at->address;
         if (offset <= at->size && size <= at->size - offset) return (const uint8_t *)at->bytes + offset;
     }
     return NULL;
 }
 
-/* Reads a number as the games store it: the lowest byte first. */
-static uint32_t number_in_dump(const uint8_t *bytes) {
-    return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+/* Reads a number of this many bytes as the games store it: the lowest byte first. */
+static uint64_t number_in_dump(const uint8_t *bytes, unsigned size) {
+    uint64_t number = 0;
+    while (size-- > 0) number = number << 8 | bytes[size];
+    return number;
 }
 
-kolk_status kolk_bytemap_follow(const kolk_bytemap_region *regions, size_t n, uint32_t address, uint32_t *out) {
-    const uint8_t *bytes = locate_in_dump(regions, n, address, 4);
+kolk_status kolk_bytemap_follow(const kolk_bytemap_region *regions, size_t n, uint64_t address,
+                                kolk_bytemap_layout layout, uint64_t *out) {
+    if ((unsigned)layout > KOLK_BYTEMAP_RDR3) return KOLK_BAD_LAYOUT;
+    unsigned size = game_structs[layout].pointer_size;
+    const uint8_t *bytes = locate_in_dump(regions, n, address, size);
     if (!bytes) return KOLK_OUTSIDE;
-    *out = number_in_dump(bytes);
+    *out = number_in_dump(bytes, size);
     kolk_tools_wrote_(out, sizeof *out);
     return KOLK_OK;
 }
 
-kolk_status kolk_bytemap_read(const kolk_bytemap_region *regions, size_t n, uint32_t address,
+kolk_status kolk_bytemap_read(const kolk_bytemap_region *regions, size_t n, uint64_t address,
                               kolk_bytemap_layout layout, size_t object_size, kolk_bytemap_view *out) {
-    if ((unsigned)layout > KOLK_BYTEMAP_SAN_ANDREAS) return KOLK_BAD_LAYOUT;
+    if ((unsigned)layout > KOLK_BYTEMAP_RDR3) return KOLK_BAD_LAYOUT;
+    game_struct game = game_structs[layout];
+    const uint8_t *at = locate_in_dump(regions, n, address, game.size);
+    if (!at) return KOLK_OUTSIDE;
+    at += game.pointers_at;
+    uint64_t objects_at = number_in_dump(at, game.pointer_size);
+    uint64_t bytes_at = number_in_dump(at + game.pointer_size, game.pointer_size);
+    uint32_t count = (uint32_t)number_in_dump(at + 2 * game.pointer_size, 4);
+    uint32_t last = (uint32_t)number_in_dump(at + 2 * game.pointer_size + 4, 4);
+    if (game.has_object_size) object_size = last;
     if (object_size == 0) return KOLK_ZERO_SIZE;
-    if (object_size > INT32_MAX) return KOLK_SIZE_OVERFLOW; /* too large for a 32-bit game; so no product can wrap */
-    const uint8_t *pool = locate_in_dump(regions, n, address, layout == KOLK_BYTEMAP_SAN_ANDREAS ? 0x14 : 0x10);
-    if (!pool) return KOLK_OUTSIDE;
-    uint32_t count = number_in_dump(pool + 8);
+    if (object_size > INT32_MAX) return KOLK_SIZE_OVERFLOW; /* so no product can wrap */
     if (count > KOLK_BYTEMAP_MAX_COUNT) return KOLK_BAD_COUNT;
     const uint8_t *objects = NULL, *bytes = NULL;
     if (count) {
-        objects = locate_in_dump(regions, n, number_in_dump(pool), (uint64_t)count * object_size);
-        bytes = locate_in_dump(regions, n, number_in_dump(pool + 4), count);
+        objects = locate_in_dump(regions, n, objects_at, (uint64_t)count * object_size);
+        bytes = locate_in_dump(regions, n, bytes_at, count);
         if (!objects || !bytes) return KOLK_OUTSIDE;
     }
     /* read-only, unless the caller, who owns the bytes, sets .writable */
@@ -92,7 +118,7 @@ kolk_status kolk_bytemap_read(const kolk_bytemap_region *regions, size_t n, uint
         .byte_map = (uint8_t *)(uintptr_t)bytes,
         .object_size = object_size,
         .count = (int32_t)count,
-        .first_free = (int32_t)number_in_dump(pool + 12),
+        .first_free = game.has_object_size ? -1 : (int32_t)last,
     };
     kolk_tools_wrote_(out, sizeof *out);
     return KOLK_OK;

@@ -6,8 +6,9 @@
 #include "../core/table.h"
 #include "places.h"
 
-/* If more pools than this have the same name, kind and object size, they form a group. */
-#define KOLK_RECORDS_ALIKE_ 100u
+/* If more pools than this have the same name, kind and object size, they form a group: a server that names the heap of
+ * each request would otherwise fill the tables, and its metrics would begin and end all the time. */
+#define KOLK_RECORDS_ALIKE_ 7u
 
 /* The name of a record that sums up ended pools of other names. */
 #define KOLK_RECORD_REST_ "(other names)"

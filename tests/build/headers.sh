@@ -7,7 +7,7 @@
 # no header's includes. The program with KOLK_EXTERN is left out as well, because the source, not the compiler, decides
 # which file emits a function.
 # Usage: CC=... CXX=... headers.sh LIBRARY
-# promise: base.h "valid C++17 and freestanding C, where kolk"; README.md "Programs may be C99 or later"
+# promise: base.h "valid C++17 and freestanding C, where kolk"; kolk_gta.hpp "C++11 or later"; README.md "Programs may be C99 or later"
 set -eu
 strict="-pedantic -Wall -Wextra -Wconversion -Wshadow -Wcast-align -Wundef -Werror -O2 -Iinclude"
 quick=
@@ -40,6 +40,11 @@ case $($CC -dumpmachine) in
     ;;
 esac
 
+echo "kolk_gta.hpp as c++11"
+for variant in "" -DKOLK_EXTERN "-fno-exceptions -fno-rtti"; do
+  printf '#include <%s>\n' kolk_gta.hpp kolk/kolk_gta.hpp | sed '$a template class kolk::gta::pool<char, int>;' |
+    $CXX -std=c++11 $strict $cxx_strict $variant -x c++ -fsyntax-only -
+done
 for dialect in c++17 c++20; do
   echo "kolk.hpp as $dialect"
   for variant in "" -DKOLK_EXTERN "-fno-exceptions -fno-rtti"; do

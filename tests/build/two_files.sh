@@ -35,8 +35,10 @@ done
 sed 's|<kolk/.*>|"kolk.h"|' "$top/tests/compile/every_header.cc" > every_header.cc
 quiet "$CXX" -std=c++17 "${cxx_warnings[@]}" every_header.cc kolk.o -static-libstdc++ -o every_header -pthread
 ${EMULATOR:-} ./every_header
-quiet "$CXX" -std=c++17 "${cxx_warnings[@]}" -Idist "$top/examples/cpp/enemies.cc" kolk.o -static-libstdc++ -o enemies -pthread
-${EMULATOR:-} ./enemies | diff -u "$top/examples/cpp/enemies.expected" -
+for program in enemies gta; do
+  quiet "$CXX" -std=c++17 "${cxx_warnings[@]}" -Idist "$top/examples/cpp/$program.cc" kolk.o -static-libstdc++ -o $program -pthread
+  ${EMULATOR:-} ./$program | diff -u "$top/examples/cpp/$program.expected" -
+done
 quiet "$CXX" -std=c++17 "${cxx_warnings[@]}" -Idist -fsyntax-only "$top"/examples/cpp/*.cc # as examples/README.md says
 echo "programs of C++ run with them"
 
@@ -60,6 +62,7 @@ pair() { # EXAMPLE MEMBER...: makes kolk.h and kolk.c of these members in EXAMPL
 pair hello pool
 pair packed slotmap
 pair gta bytemap
+quiet "$CXX" -std=c++11 "${cxx_warnings[@]}" -fsyntax-only -x c++ -include gta_pair/kolk_gta.hpp /dev/null
 pair blocking_queue queue
 pair routes shared
 pair sieves resource
@@ -71,7 +74,9 @@ ${EMULATOR:-} shapes_pair/shapes | diff -u "$top/examples/shapes.expected" -
 ! grep -E '/\* ==== src/watch/' shapes_pair/kolk.c || fail "kolk.c of pool and slotmap has the diagnostics."
 cp -r dist before
 "$top/tools/dist.py" two before pool
-[[ ! -e before/kolk.hpp ]] || fail "A kolk.hpp, which needs all members, stays beside the kolk.h of some."
+for name in kolk.hpp kolk_gta.hpp; do
+  [[ ! -e before/$name ]] || fail "A $name, which needs other members, stays beside the kolk.h of some."
+done
 for left_out in BYTEMAP QUEUE SHARED RESOURCE; do
   ! grep "#define KOLK_${left_out}_" shapes_pair/kolk.h || fail "kolk.h of pool and slotmap has macros of another member."
 done

@@ -203,6 +203,35 @@ static void test_clear(void **state) {
     kolk_bytemap_flush(&pool);
 }
 
+/* All bytes in all slots: what is free, what is in use and the peak follow, the cursor and the objects do not change.
+ * promise: "SetFreeAt and SetIdAt in one ... and changes nothing, if", "-1 to count - 1: `new` begins after it" */
+static void test_set_byte(void **state) {
+    kolk_bytemap pool;
+    make_bytemap(&pool, 3);
+    memset(pool.object_list, 0x5a, 3 * OBJECT_SIZE);
+    for (int32_t round = 0; round < 3 * 256; round++) {
+        int32_t index = round % 3;
+        assert_true(kolk_bytemap_set_byte(&pool, index, (uint8_t)round));
+        assert_int_equal(pool.byte_map[index], (uint8_t)round);
+        assert_ptr_equal(kolk_bytemap_get_at(&pool, index * 256 + round % 256),
+                         round & 0x80 ? NULL : slot_of(&pool, index));
+        assert_true(kolk_bytemap_is_valid(&pool)); /* counts the used slots */
+        assert_int_equal(pool.first_free, -1);
+    }
+    assert_int_equal(pool.peak, 3);
+    uint8_t before[3];
+    memcpy(before, pool.byte_map, 3);
+    assert_false(kolk_bytemap_set_byte(&pool, -1, 0));
+    assert_false(kolk_bytemap_set_byte(&pool, 3, 0));
+    assert_false(kolk_bytemap_set_byte(&pool, INT32_MIN, 0));
+    assert_memory_equal(pool.byte_map, before, 3);
+    assert_true(all_bytes_are(pool.object_list, sizeof before * OBJECT_SIZE, 0x5a));
+    kolk_bytemap_clear(&pool);
+    pool.first_free = 1;
+    assert_int_equal(handle_of_new(&pool), 0x201);
+    kolk_bytemap_flush(&pool);
+}
+
 /* promise: "a new object ... data in a slot" */
 static void test_contents_are_left_alone(void **state) {
     kolk_bytemap pool;
@@ -334,11 +363,22 @@ static void test_stats(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_initialise),      TEST(test_zero_is_a_pool_of_no_slots), TEST(test_a_pool_of_no_slots),
-        TEST(test_flush),           TEST(test_a_second_initialise),        TEST(test_dirty_storage_is_no_pool),
-        TEST(test_bad_descriptors), TEST(test_the_greatest_count),         TEST(test_given_arrays),
-        TEST(test_clear),           TEST(test_contents_are_left_alone),    TEST(test_get_at_knows_every_handle),
-        TEST(test_every_size),      TEST(test_walking_while_deleting),     TEST(test_walking_by_any_handle_ends),
+        TEST(test_initialise),
+        TEST(test_zero_is_a_pool_of_no_slots),
+        TEST(test_a_pool_of_no_slots),
+        TEST(test_flush),
+        TEST(test_a_second_initialise),
+        TEST(test_dirty_storage_is_no_pool),
+        TEST(test_bad_descriptors),
+        TEST(test_the_greatest_count),
+        TEST(test_given_arrays),
+        TEST(test_clear),
+        TEST(test_set_byte),
+        TEST(test_contents_are_left_alone),
+        TEST(test_get_at_knows_every_handle),
+        TEST(test_every_size),
+        TEST(test_walking_while_deleting),
+        TEST(test_walking_by_any_handle_ends),
         TEST(test_stats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

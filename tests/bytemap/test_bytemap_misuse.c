@@ -42,6 +42,22 @@ static void test_what_never_was_in_use(void **state) {
     assert_int_equal(f.taken.count, 1);
 }
 
+/* The result and the cursor are those of a full pool that is not reported. promise: "yours to change: a `new` that" */
+static void test_trap_full(void **state) {
+    fixture f;
+    set_up(&f, "peds");
+    f.pool.trap_full = true;
+    make_objects(&f.pool, 3);
+    assert_silent(&f.taken);
+    assert_null(kolk_bytemap_new(&f.pool));
+    assert_noted(&f.taken, KOLK_FULL, "peds", NULL, NO_SLOT, "kolk: peds: full: all 5 slots are in use");
+    assert_int_equal(f.pool.first_free, -1);
+    assert_int_equal(f.pool.failed, 1);
+    assert_true(kolk_bytemap_is_valid(&f.pool));
+    kolk_bytemap_flush(&f.pool);
+    assert_false(f.pool.trap_full);
+}
+
 static void test_an_attached_pool_is_not_written(void **state) {
     owner theirs = some_owner;
     notes taken;
@@ -58,6 +74,8 @@ static void test_an_attached_pool_is_not_written(void **state) {
     assert_noted(&taken, KOLK_READ_ONLY, "theirs", NULL, NO_SLOT, SENTENCE("new_at"));
     kolk_bytemap_delete(&pool, theirs.objects[1]);
     assert_noted(&taken, KOLK_READ_ONLY, "theirs", NULL, NO_SLOT, SENTENCE("delete"));
+    assert_false(kolk_bytemap_set_byte(&pool, 1, 0x80));
+    assert_noted(&taken, KOLK_READ_ONLY, "theirs", NULL, NO_SLOT, SENTENCE("set_byte"));
     kolk_bytemap_clear(&pool);
     assert_noted(&taken, KOLK_READ_ONLY, "theirs", NULL, NO_SLOT, SENTENCE("clear"));
     kolk_bytemap_delete(&pool, NULL);
@@ -148,6 +166,7 @@ static void test_broken_invariants_of_attached_pools(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_what_never_was_in_use),
+        TEST(test_trap_full),
         TEST(test_an_attached_pool_is_not_written),
         TEST(test_broken_invariants),
         TEST(test_broken_invariants_of_attached_pools),

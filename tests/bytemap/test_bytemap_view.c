@@ -39,7 +39,7 @@ static void test_attach_reads(void **state) {
     assert_memory_equal(&theirs, &some_owner, sizeof theirs); /* the rest is as it was */
 }
 
-/* promise: "`new`, new_at, `delete` and `clear` may write", "leaves the arrays ... leave the pool out" */
+/* promise: "`new`, new_at, `delete`, set_byte and `clear` may write", "leaves the arrays ... leave the pool out" */
 static void test_attach_writes_when_asked(void **state) {
     owner theirs = some_owner, expected = some_owner;
     kolk_bytemap pool = {0};
@@ -67,6 +67,11 @@ static void test_attach_writes_when_asked(void **state) {
     assert_int_equal(kolk_bytemap_used_count(&pool), 4);
     assert_int_equal(pool.used, 0); /* nothing is stored about foreign arrays */
     assert_int_equal(pool.peak, 0);
+    assert_true(kolk_bytemap_set_byte(&pool, 5, 0x85));
+    expected.bytes[5] = 0x85;
+    assert_memory_equal(&theirs, &expected, sizeof theirs);
+    assert_int_equal(kolk_bytemap_used_count(&pool), 3);
+    assert_int_equal(pool.used, 0);
     kolk_bytemap_clear(&pool);
     memset(expected.bytes, 0x80, sizeof expected.bytes);
     assert_memory_equal(&theirs, &expected, sizeof theirs);
@@ -153,57 +158,85 @@ static void test_compare(void **state) {
 
 /* ---- Dumps ------------------------------------------------------------------------------------------------------- */
 
+/* Each game's struct of a pool: where its numbers are, and its size. Only some store first_free, the others the size of
+ * an object; 0 if not. */
+typedef struct game {
+    kolk_bytemap_layout layout;
+    size_t pointer, objects, bytes, count, first_free, object_size, length;
+} game;
+
+static const game games[] = {
+    {KOLK_BYTEMAP_III, 4, 0, 4, 8, 0xc, 0, 0x10},
+    {KOLK_BYTEMAP_VICE_CITY, 4, 0, 4, 8, 0xc, 0, 0x10},
+    {KOLK_BYTEMAP_SAN_ANDREAS, 4, 0, 4, 8, 0xc, 0, 0x14},
+    {KOLK_BYTEMAP_SAN_ANDREAS_UNREAL, 8, 0, 8, 0x10, 0x14, 0, 0x20},
+    {KOLK_BYTEMAP_IV, 4, 0, 4, 8, 0, 0xc, 0x1c},
+    {KOLK_BYTEMAP_V, 8, 0, 8, 0x10, 0, 0x14, 0x28},
+    {KOLK_BYTEMAP_RDR3, 8, 8, 0x10, 0x18, 0, 0x1c, 0x30},
+};
+
 #define COUNT     5u
 #define POINTER   0x00b74490u /* where the game keeps the pointer to its pool */
-#define BASE      0x0f2a3400u
-#define POOL_AT   0x11u /* offsets in the region at BASE; odd, because dumps may be packed */
-#define BYTES_AT  0x30u
-#define OBJECT_AT 0x38u
+#define POOL_AT   0x11u       /* offsets in the region of the heap; odd, because dumps may be packed */
+#define BYTES_AT  0x50u
+#define OBJECT_AT 0x58u
 #define REGION    (OBJECT_AT + COUNT * OBJECT_SIZE)
 
 typedef struct dump {
-    uint8_t statics[4], heap[REGION];
+    uint8_t statics[8], heap[REGION];
     kolk_bytemap_region regions[2];
 } dump;
 
-static void put_number(uint8_t *at, uint32_t number) {
-    for (int i = 0; i < 4; i++) at[i] = (uint8_t)(number >> 8 * i);
+/* Where the game's heap is: in 64 bits, above all numbers of 32 bits. */
+static uint64_t base_of(const game *of) {
+    return of->pointer == 8 ? UINT64_C(0x1f70f2a3400) : 0x0f2a3400;
 }
 
-static void make_dump(dump *d) {
+static void put_number(uint8_t *at, uint64_t number, size_t size) {
+    for (size_t i = 0; i < size; i++) at[i] = (uint8_t)(number >> 8 * i);
+}
+
+/* Overwrites one number of the struct. */
+static void put_in_struct(dump *d, size_t offset, uint64_t number, size_t size) {
+    put_number(d->heap + POOL_AT + offset, number, size);
+}
+
+static void make_dump(dump *d, const game *of) {
     static const uint8_t bytes[COUNT] = {0x81, 0x02, 0x80, 0x7f, 0x80};
     memset(d, 0xee, sizeof *d);
-    put_number(d->statics, BASE + POOL_AT);
-    uint8_t *pool = d->heap + POOL_AT;
-    put_number(pool, BASE + OBJECT_AT);
-    put_number(pool + 4, BASE + BYTES_AT);
-    put_number(pool + 8, COUNT);
-    put_number(pool + 12, 3);
-    pool[16] = 1;
+    put_number(d->statics, base_of(of) + POOL_AT, of->pointer);
+    put_in_struct(d, of->objects, base_of(of) + OBJECT_AT, of->pointer);
+    put_in_struct(d, of->bytes, base_of(of) + BYTES_AT, of->pointer);
+    put_in_struct(d, of->count, COUNT, 4);
+    if (of->first_free) put_in_struct(d, of->first_free, 3, 4);
+    if (of->object_size) put_in_struct(d, of->object_size, OBJECT_SIZE, 4);
     memcpy(d->heap + BYTES_AT, bytes, COUNT);
     for (uint32_t i = 0; i < COUNT; i++) memset(d->heap + OBJECT_AT + i * OBJECT_SIZE, (int)i, OBJECT_SIZE);
-    d->regions[0] = (kolk_bytemap_region){POINTER, d->statics, sizeof d->statics};
-    d->regions[1] = (kolk_bytemap_region){BASE, d->heap, sizeof d->heap};
+    d->regions[0] = (kolk_bytemap_region){POINTER, d->statics, of->pointer};
+    d->regions[1] = (kolk_bytemap_region){base_of(of), d->heap, sizeof d->heap};
 }
 
-static const kolk_bytemap_layout layouts[] = {KOLK_BYTEMAP_III, KOLK_BYTEMAP_VICE_CITY, KOLK_BYTEMAP_SAN_ANDREAS};
+/* The size that a caller gives: any, if the game stores it. */
+static size_t size_for(const game *of) {
+    return of->object_size ? 0 : OBJECT_SIZE;
+}
 
-/* promise: "Reads the 32-bit ... contains the address", "Its arrays ... reports it" */
+/* promise: "Reads the pointer ... region contains it", "Its arrays ... reports it", "How a game's struct ... also V
+ * Enhanced" */
 static void test_read(void **state) {
-    for (size_t i = 0; i < LENGTH_OF(layouts); i++) {
+    for (const game *of = games; of < games + LENGTH_OF(games); of++) {
         dump d, before;
-        make_dump(&d);
+        make_dump(&d, of);
         before = d;
-        uint32_t address;
-        assert_int_equal(kolk_bytemap_follow(d.regions, 2, POINTER, &address), KOLK_OK);
-        assert_int_equal(address, BASE + POOL_AT);
-        uint32_t beyond = 77; /* the region has only 3 of its 4 bytes */
-        assert_int_equal(kolk_bytemap_follow(d.regions, 2, POINTER + 1, &beyond), KOLK_OUTSIDE);
+        uint64_t address, beyond = 77; /* the region has all bytes but one */
+        assert_int_equal(kolk_bytemap_follow(d.regions, 2, POINTER, of->layout, &address), KOLK_OK);
+        assert_int_equal(address, base_of(of) + POOL_AT);
+        assert_int_equal(kolk_bytemap_follow(d.regions, 2, POINTER + 1, of->layout, &beyond), KOLK_OUTSIDE);
         assert_int_equal(beyond, 77);
         kolk_bytemap_view view;
-        assert_int_equal(kolk_bytemap_read(d.regions, 2, address, layouts[i], OBJECT_SIZE, &view), KOLK_OK);
+        assert_int_equal(kolk_bytemap_read(d.regions, 2, address, of->layout, size_for(of), &view), KOLK_OK);
         assert_int_equal(view.count, COUNT);
-        assert_int_equal(view.first_free, 3);
+        assert_int_equal(view.first_free, of->first_free ? 3 : -1);
         assert_ptr_equal(view.object_list, d.heap + OBJECT_AT);
         assert_ptr_equal(view.byte_map, d.heap + BYTES_AT);
         assert_int_equal(view.object_size, OBJECT_SIZE);
@@ -222,83 +255,118 @@ static void test_read(void **state) {
     }
 }
 
-static kolk_status read_it(const dump *d, kolk_bytemap_layout layout) {
+static kolk_status read_it(const dump *d, const game *of) {
     kolk_bytemap_view view, before;
     memset(&view, 0x77, sizeof view);
     before = view;
-    kolk_status status = kolk_bytemap_read(d->regions, 2, BASE + POOL_AT, layout, OBJECT_SIZE, &view);
+    kolk_status status = kolk_bytemap_read(d->regions, 2, base_of(of) + POOL_AT, of->layout, size_for(of), &view);
     if (status != KOLK_OK) assert_memory_equal(&view, &before, sizeof view);
     return status;
 }
 
-/* Tries every size of the region: the struct and each array must be wholly inside it, or they are refused. The struct
- * of San Andreas is longer. promise: "Reads the 32-bit ... contains the address", "Its arrays ... reports it" */
+/* Tries every size of the region: the struct and each array must be wholly inside it, or they are refused.
+ * promise: "Reads the pointer ... region contains it", "Its arrays ... reports it" */
 static void test_read_at_the_ends_of_regions(void **state) {
-    for (size_t i = 0; i < LENGTH_OF(layouts); i++) {
-        size_t length = layouts[i] == KOLK_BYTEMAP_SAN_ANDREAS ? 0x14 : 0x10;
+    for (const game *of = games; of < games + LENGTH_OF(games); of++) {
         for (size_t size = 0; size <= REGION; size++) {
             dump d;
-            make_dump(&d);
+            make_dump(&d, of);
             d.regions[1].size = size;
-            assert_int_equal(read_it(&d, layouts[i]), size < REGION ? KOLK_OUTSIDE : KOLK_OK);
-            put_number(d.heap + POOL_AT + 8, 0); /* without arrays the struct is enough */
-            assert_int_equal(read_it(&d, layouts[i]), size < POOL_AT + length ? KOLK_OUTSIDE : KOLK_OK);
-            put_number(d.heap + POOL_AT + 8, 1); /* the byte map, and one object after it */
-            assert_int_equal(read_it(&d, layouts[i]), size < OBJECT_AT + OBJECT_SIZE ? KOLK_OUTSIDE : KOLK_OK);
-            put_number(d.heap + POOL_AT, BASE + POOL_AT); /* the object before it */
-            assert_int_equal(read_it(&d, layouts[i]), size < BYTES_AT + 1 ? KOLK_OUTSIDE : KOLK_OK);
+            assert_int_equal(read_it(&d, of), size < REGION ? KOLK_OUTSIDE : KOLK_OK);
+            put_in_struct(&d, of->count, 0, 4); /* without arrays the struct is enough */
+            assert_int_equal(read_it(&d, of), size < POOL_AT + of->length ? KOLK_OUTSIDE : KOLK_OK);
+            put_in_struct(&d, of->count, 1, 4); /* the byte map, and one object after it */
+            assert_int_equal(read_it(&d, of), size < OBJECT_AT + OBJECT_SIZE ? KOLK_OUTSIDE : KOLK_OK);
+            put_in_struct(&d, of->objects, base_of(of) + POOL_AT, of->pointer); /* the object before it */
+            assert_int_equal(read_it(&d, of), size < BYTES_AT + 1 ? KOLK_OUTSIDE : KOLK_OK);
         }
         for (uint32_t skipped = 0; skipped <= POOL_AT + 1; skipped++) { /* and at the start */
             dump d;
-            make_dump(&d);
-            d.regions[1] = (kolk_bytemap_region){BASE + skipped, d.heap + skipped, REGION - skipped};
-            assert_int_equal(read_it(&d, layouts[i]), skipped > POOL_AT ? KOLK_OUTSIDE : KOLK_OK);
+            make_dump(&d, of);
+            d.regions[1] = (kolk_bytemap_region){base_of(of) + skipped, d.heap + skipped, REGION - skipped};
+            assert_int_equal(read_it(&d, of), skipped > POOL_AT ? KOLK_OUTSIDE : KOLK_OK);
         }
     }
 }
 
 /* Wrong values in each field: a view accepts only values whose memory exists in the dump. */
 static void test_read_of_wrong_numbers(void **state) {
-    static const uint32_t addresses[] = {0, 1, BASE - 1, BASE + REGION, POINTER, UINT32_MAX, UINT32_MAX - OBJECT_SIZE};
-    dump d;
-    for (size_t i = 0; i < LENGTH_OF(addresses); i++) {
-        make_dump(&d);
-        put_number(d.heap + POOL_AT, addresses[i]);
-        assert_int_equal(read_it(&d, KOLK_BYTEMAP_III), KOLK_OUTSIDE);
-        make_dump(&d);
-        put_number(d.heap + POOL_AT + 4, addresses[i]);
-        assert_int_equal(read_it(&d, KOLK_BYTEMAP_III), KOLK_OUTSIDE);
-        kolk_bytemap_view view;
-        make_dump(&d);
-        d.statics[0] = 0;
-        assert_int_equal(kolk_bytemap_read(d.regions, 2, addresses[i], KOLK_BYTEMAP_III, OBJECT_SIZE, &view),
-                         KOLK_OUTSIDE);
-        uint32_t number = 77;
-        if (addresses[i] == POINTER) continue;
-        assert_int_equal(kolk_bytemap_follow(d.regions, 2, addresses[i], &number), KOLK_OUTSIDE);
-        assert_int_equal(number, 77);
-    }
     static const uint32_t counts[] = {KOLK_BYTEMAP_MAX_COUNT + 1, INT32_MAX, 0x80000000, UINT32_MAX};
-    for (size_t i = 0; i < LENGTH_OF(counts); i++) {
-        make_dump(&d);
-        put_number(d.heap + POOL_AT + 8, counts[i]);
-        assert_int_equal(read_it(&d, KOLK_BYTEMAP_III), KOLK_BAD_COUNT);
+    for (const game *of = games; of < games + LENGTH_OF(games); of++) {
+        const uint64_t base = base_of(of), last = POINTER + of->pointer - 1; /* one byte is there */
+        const uint64_t addresses[] = {0,
+                                      1,
+                                      base - 1,
+                                      base + REGION,
+                                      last,
+                                      UINT32_MAX,
+                                      UINT64_MAX,
+                                      UINT32_MAX - OBJECT_SIZE,
+                                      UINT64_MAX - OBJECT_SIZE};
+        dump d;
+        kolk_bytemap_view view;
+        for (size_t i = 0; i < LENGTH_OF(addresses); i++) {
+            make_dump(&d, of);
+            put_in_struct(&d, of->objects, addresses[i], of->pointer);
+            assert_int_equal(read_it(&d, of), KOLK_OUTSIDE);
+            make_dump(&d, of);
+            put_in_struct(&d, of->bytes, addresses[i], of->pointer);
+            assert_int_equal(read_it(&d, of), KOLK_OUTSIDE);
+            make_dump(&d, of);
+            assert_int_equal(kolk_bytemap_read(d.regions, 2, addresses[i], of->layout, OBJECT_SIZE, &view),
+                             KOLK_OUTSIDE);
+            uint64_t number = 77;
+            assert_int_equal(kolk_bytemap_follow(d.regions, 2, addresses[i], of->layout, &number), KOLK_OUTSIDE);
+            assert_int_equal(number, 77);
+        }
+        for (size_t i = 0; i < LENGTH_OF(counts); i++) {
+            make_dump(&d, of);
+            put_in_struct(&d, of->count, counts[i], 4);
+            assert_int_equal(read_it(&d, of), KOLK_BAD_COUNT);
+        }
+        make_dump(&d, of);
+        put_in_struct(&d, of->count, KOLK_BYTEMAP_MAX_COUNT, 4);
+        assert_int_equal(read_it(&d, of), KOLK_OUTSIDE);
     }
-    make_dump(&d);
-    put_number(d.heap + POOL_AT + 8, KOLK_BYTEMAP_MAX_COUNT);
-    assert_int_equal(read_it(&d, KOLK_BYTEMAP_III), KOLK_OUTSIDE);
+}
 
+/* A region may end where the addresses end, and then nothing behind it is in it. */
+static void test_read_at_the_last_address(void **state) {
+    const game *of = &games[KOLK_BYTEMAP_V];
+    dump d;
+    uint64_t out;
+    make_dump(&d, of);
+    d.regions[0].address = UINT64_MAX - 7;
+    assert_int_equal(kolk_bytemap_follow(d.regions, 2, UINT64_MAX - 7, of->layout, &out), KOLK_OK);
+    assert_int_equal(out, base_of(of) + POOL_AT);
+    assert_int_equal(kolk_bytemap_follow(d.regions, 2, UINT64_MAX - 6, of->layout, &out), KOLK_OUTSIDE);
+    d.regions[0].size = SIZE_MAX; /* a size that is wrong does not make lower addresses part of the region */
+    assert_int_equal(kolk_bytemap_follow(d.regions, 1, UINT64_MAX - 8, of->layout, &out), KOLK_OUTSIDE);
+    assert_int_equal(kolk_bytemap_follow(d.regions, 1, 0, of->layout, &out), KOLK_OUTSIDE);
+}
+
+/* Sizes of objects, from the caller or the game, and layouts. */
+static void test_read_refuses(void **state) {
+    const game *iii = &games[KOLK_BYTEMAP_III], *iv = &games[KOLK_BYTEMAP_IV];
+    const uint64_t at = base_of(iii) + POOL_AT;
+    const kolk_bytemap_layout none = (kolk_bytemap_layout)(KOLK_BYTEMAP_RDR3 + 1);
     kolk_bytemap_view view;
-    make_dump(&d);
-    assert_int_equal(kolk_bytemap_read(d.regions, 2, BASE + POOL_AT, (kolk_bytemap_layout)3, OBJECT_SIZE, &view),
-                     KOLK_BAD_LAYOUT);
-    assert_int_equal(kolk_bytemap_read(d.regions, 2, BASE + POOL_AT, KOLK_BYTEMAP_III, 0, &view), KOLK_ZERO_SIZE);
-    assert_int_equal(kolk_bytemap_read(d.regions, 2, BASE + POOL_AT, KOLK_BYTEMAP_III, SIZE_MAX, &view),
-                     KOLK_SIZE_OVERFLOW);
-    assert_int_equal(kolk_bytemap_read(d.regions, 2, BASE + POOL_AT, KOLK_BYTEMAP_III, INT32_MAX, &view), KOLK_OUTSIDE);
+    uint64_t address;
+    dump d;
+    make_dump(&d, iii);
+    assert_int_equal(kolk_bytemap_read(d.regions, 2, at, none, OBJECT_SIZE, &view), KOLK_BAD_LAYOUT);
+    assert_int_equal(kolk_bytemap_follow(d.regions, 2, POINTER, none, &address), KOLK_BAD_LAYOUT);
+    assert_int_equal(kolk_bytemap_read(d.regions, 2, at, KOLK_BYTEMAP_III, 0, &view), KOLK_ZERO_SIZE);
+    assert_int_equal(kolk_bytemap_read(d.regions, 2, at, KOLK_BYTEMAP_III, SIZE_MAX, &view), KOLK_SIZE_OVERFLOW);
+    assert_int_equal(kolk_bytemap_read(d.regions, 2, at, KOLK_BYTEMAP_III, INT32_MAX, &view), KOLK_OUTSIDE);
     assert_int_equal(kolk_bytemap_read(NULL, 0, 0, KOLK_BYTEMAP_III, OBJECT_SIZE, &view), KOLK_OUTSIDE);
-    put_number(d.heap + POOL_AT + 12, 999); /* the cursor is taken as it is */
-    assert_int_equal(read_it(&d, KOLK_BYTEMAP_III), KOLK_OK);
+    put_in_struct(&d, iii->first_free, 999, 4); /* the cursor is taken as it is */
+    assert_int_equal(read_it(&d, iii), KOLK_OK);
+    make_dump(&d, iv);
+    put_in_struct(&d, iv->object_size, 0, 4);
+    assert_int_equal(read_it(&d, iv), KOLK_ZERO_SIZE);
+    put_in_struct(&d, iv->object_size, UINT32_MAX, 4);
+    assert_int_equal(read_it(&d, iv), KOLK_SIZE_OVERFLOW);
 }
 
 /* An attached dump may be written to, and then works as a pool. promise: "Its arrays ... reports it" */
@@ -306,9 +374,9 @@ static void test_a_dump_goes_on(void **state) {
     dump d;
     kolk_bytemap_view view;
     kolk_bytemap pool = {0};
-    make_dump(&d);
-    assert_int_equal(kolk_bytemap_read(d.regions, 2, BASE + POOL_AT, KOLK_BYTEMAP_SAN_ANDREAS, OBJECT_SIZE, &view),
-                     KOLK_OK);
+    const game *of = &games[KOLK_BYTEMAP_SAN_ANDREAS];
+    make_dump(&d, of);
+    assert_int_equal(kolk_bytemap_read(d.regions, 2, base_of(of) + POOL_AT, of->layout, OBJECT_SIZE, &view), KOLK_OK);
     view.writable = true;
     assert_int_equal(kolk_bytemap_attach(&pool, &view), KOLK_OK);
     assert_int_equal(handle_of_new(&pool), 0x401);
@@ -347,6 +415,7 @@ static void test_every_typed_function(void **state) {
     assert_int_equal(peds_used_count(&pool), 2);
     peds_delete(&pool, first);
     assert_int_equal(peds_free_count(&pool), 2);
+    assert_true(peds_set_byte(&pool, 0, 0x81));
     assert_true(peds_is_valid(&pool));
     kolk_stats stats;
     peds_stats(&pool, &stats);
@@ -455,6 +524,8 @@ int main(void) {
         TEST(test_read),
         TEST(test_read_at_the_ends_of_regions),
         TEST(test_read_of_wrong_numbers),
+        TEST(test_read_at_the_last_address),
+        TEST(test_read_refuses),
         TEST(test_a_dump_goes_on),
         TEST(test_every_typed_function),
         TEST(test_slots_wider_than_their_type),

@@ -1,7 +1,7 @@
 // expect: ok
 // flags: -Wpedantic -Wconversion -Wshadow
 // dialects: c++20
-/* kolk.hpp after macros that programs have, some of them from windows.h. */
+/* kolk.hpp and kolk_gta.hpp after macros that programs have, some of them from windows.h. */
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #define min(a, b) ((a) < (b) ? (a) : (b))
 #define max(a, b) ((a) > (b) ? (a) : (b))
@@ -36,6 +37,7 @@
 #define debug(...)
 #define T_ 1
 #include <kolk/kolk.hpp>
+#include <kolk/kolk_gta.hpp>
 
 template class kolk::pool<int>; // every member
 template class kolk::slot_map<int>;
@@ -44,6 +46,7 @@ template class kolk::shared_pool<int>;
 template class kolk::resource_pool<int>;
 template class kolk::pool_of<int, double>;
 template class kolk::allocator<int>;
+template class kolk::gta::pool<int>;
 
 int main() {
     kolk::node_resource nodes;

@@ -30,7 +30,7 @@ for each in bill["files"]:
         first, *others = data.splitlines()
         assert first == b"/* SPDX-License-%s: Zlib */" % b"Identifier", each["fileName"]
         assert not any(b"SPDX" in line for line in others), each["fileName"]
-assert {each["fileName"] for each in bill["files"]} == {"./kolk.h", "./kolk.c", "./kolk.hpp", f"./kolk-{version}.tar.gz"}
+assert {each["fileName"] for each in bill["files"]} == {"./kolk.h", "./kolk.c", "./kolk.hpp", "./kolk_gta.hpp", f"./kolk-{version}.tar.gz"}
 code = hashlib.sha1("".join(sorted(sums)).encode()).hexdigest()
 assert package["packageVerificationCode"]["packageVerificationCodeValue"] == code
 assert all(each["spdxElementId"] in ids and each["relatedSpdxElement"] in ids for each in bill["relationships"])

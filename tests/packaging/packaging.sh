@@ -199,7 +199,7 @@ make_install() {
     mkdir -p "$work/a prefix" "$DESTDIR$work/a prefix"
     touch "$DESTDIR$work/a prefix/of somebody else"
     make -C "$tree" install PREFIX="$work/a prefix"
-    for file in include/kolk.h include/kolk.hpp include/kolk/pool.h include/kolk_ffi.h share/kolk/api.json share/kolk/lua/kolk_lua.h share/kolk/rust/kolk/src/lib.rs share/doc/kolk/LICENSE share/doc/kolk/docs/misuse.md; do
+    for file in include/kolk.h include/kolk.hpp include/kolk_gta.hpp include/kolk/kolk_gta.hpp include/kolk/pool.h include/kolk_ffi.h share/kolk/api.json share/kolk/lua/kolk_lua.h share/kolk/rust/kolk/src/lib.rs share/doc/kolk/LICENSE share/doc/kolk/docs/misuse.md; do
       [[ -s "$DESTDIR$work/a prefix/$file" ]] || fail "$file is not installed."
     done
     if [[ -e $build/man3 ]]; then

@@ -160,12 +160,19 @@ pub const KOLK_BYTEMAP_BORN: kolk_bytemap_change = kolk_bytemap_change(1);
 pub const KOLK_BYTEMAP_DIED: kolk_bytemap_change = kolk_bytemap_change(2);
 pub const KOLK_BYTEMAP_REPLACED: kolk_bytemap_change = kolk_bytemap_change(3);
 
+/// How a game's struct of a pool begins: the offsets of object_list, byte_map, count, and first_free or object_size.
+/// IV and later games have the same bytes and handles, but chain the free slots through the objects: do not write to
+/// their pools.
 #[repr(transparent)]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct kolk_bytemap_layout(pub c_int);
 pub const KOLK_BYTEMAP_III: kolk_bytemap_layout = kolk_bytemap_layout(0);
 pub const KOLK_BYTEMAP_VICE_CITY: kolk_bytemap_layout = kolk_bytemap_layout(1);
 pub const KOLK_BYTEMAP_SAN_ANDREAS: kolk_bytemap_layout = kolk_bytemap_layout(2);
+pub const KOLK_BYTEMAP_SAN_ANDREAS_UNREAL: kolk_bytemap_layout = kolk_bytemap_layout(3);
+pub const KOLK_BYTEMAP_IV: kolk_bytemap_layout = kolk_bytemap_layout(4);
+pub const KOLK_BYTEMAP_V: kolk_bytemap_layout = kolk_bytemap_layout(5);
+pub const KOLK_BYTEMAP_RDR3: kolk_bytemap_layout = kolk_bytemap_layout(6);
 
 #[repr(transparent)]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -337,6 +344,7 @@ pub struct kolk_bytemap {
     pub block_size: usize,
     pub self_: *const kolk_bytemap,
     pub name: *const c_char,
+    pub trap_full: bool,
 }
 
 #[repr(C)]
@@ -352,7 +360,7 @@ pub struct kolk_bytemap_difference {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct kolk_bytemap_region {
-    pub address: u32,
+    pub address: u64,
     pub bytes: *const c_void,
     pub size: usize,
 }
@@ -1065,9 +1073,10 @@ extern "C" {
     /// The same with a name, seeds, or your own arrays, which flush does not free.
     pub fn kolk_bytemap_initialise_with(pool: *mut kolk_bytemap, view: *const kolk_bytemap_view) -> kolk_status;
     /// Makes a pool from arrays of another owner, and leaves the arrays as they are. Both arrays must be given, unless count
-    /// is 0. Without `.writable`, a call of `new`, new_at, `delete` or `clear` is a bug of the caller (KOLK_READ_ONLY) and
-    /// changes nothing. Flush the pool before its arrays are freed; if they are already gone, statistics leave the pool out.
-    /// In the game's own process, you need only know the address of the game's struct and the size of its widest object:
+    /// is 0. Without `.writable`, a call of `new`, new_at, `delete`, set_byte or `clear` is a bug of the caller
+    /// (KOLK_READ_ONLY) and changes nothing. Flush the pool before its arrays are freed; if they are already gone,
+    /// statistics leave the pool out. In the game's own process, you need only know the address of the game's struct and
+    /// the size of its widest object:
     ///
     /// ```c
     /// struct CPool { void *objects; uint8_t *bytes; int32_t count, first_free; };   // San Andreas: two flags behind
@@ -1094,6 +1103,9 @@ extern "C" {
     /// other pointer is a bug of the caller: it is not from this pool, is not the start of a slot, or its slot is already
     /// free.
     pub fn kolk_bytemap_delete(pool: *mut kolk_bytemap, object: *mut c_void);
+    /// SetFreeAt and SetIdAt in one, to bring a saved pool back: sets the byte of a slot, with flag and seed. The object and
+    /// first_free do not change. Returns false, and changes nothing, if there is no such slot.
+    pub fn kolk_bytemap_set_byte(pool: *mut kolk_bytemap, index: i32, byte: u8) -> bool;
     /// GetSlot: returns the object in a used slot, otherwise NULL. Any index is allowed.
     pub fn kolk_bytemap_get_slot(pool: *const kolk_bytemap, index: i32) -> *mut c_void;
     /// GetAt: returns the object of a handle, or NULL if its slot is free, has another seed, or does not exist. A handle
@@ -1132,15 +1144,15 @@ extern "C" {
     /// Finds the next slot that differs, in ascending order; false if there is none. It does not notice an object that was
     /// born and died in between, or one that replaced another under the same handle (128 lives later, or after a clear).
     pub fn kolk_bytemap_compare(before: *const u8, after: *const u8, count: i32, difference: *mut kolk_bytemap_difference) -> bool;
-    /// Reads the 32-bit number at an address, such as a game's pointer to a pool. KOLK_OUTSIDE: no region contains the
-    /// address.
-    pub fn kolk_bytemap_follow(regions: *const kolk_bytemap_region, n: usize, address: u32, out: *mut u32) -> kolk_status;
+    /// Reads the pointer at an address, such as a game's pointer to a pool, with the game's 32 or 64 bits. KOLK_OUTSIDE: no
+    /// region contains it.
+    pub fn kolk_bytemap_follow(regions: *const kolk_bytemap_region, n: usize, address: u64, layout: kolk_bytemap_layout, out: *mut u64) -> kolk_status;
     /// Makes a view of the pool whose struct is at this address, for attach. Its arrays lie in the regions' own bytes.
-    /// object_size is the size of the game's widest type, which the game does not store. KOLK_OUTSIDE: the struct or an
-    /// array is not wholly in one region. KOLK_BAD_COUNT: there is no pool. After either status \*out is unchanged. The
-    /// game's other data is not trusted: first_free may be any number. A wrong one does not harm `new`, and is_valid reports
-    /// it.
-    pub fn kolk_bytemap_read(regions: *const kolk_bytemap_region, n: usize, address: u32, layout: kolk_bytemap_layout, object_size: usize, out: *mut kolk_bytemap_view) -> kolk_status;
+    /// object_size is the size of the game's widest type, which games before IV do not store; for the others it is ignored,
+    /// and first_free becomes -1. KOLK_OUTSIDE: the struct or an array is not wholly in one region. KOLK_BAD_COUNT: there is
+    /// no pool. After any status but KOLK_OK \*out is unchanged. The game's other data is not trusted: first_free may be any
+    /// number. A wrong one does not harm `new`, and is_valid reports it.
+    pub fn kolk_bytemap_read(regions: *const kolk_bytemap_region, n: usize, address: u64, layout: kolk_bytemap_layout, object_size: usize, out: *mut kolk_bytemap_view) -> kolk_status;
 
     // kolk/pool.h
     /// Initialises the pool. If the status is not KOLK_OK (the descriptor breaks a rule, or KOLK_NO_MEMORY), the pool is
@@ -1849,7 +1861,7 @@ const _: () = {
     assert!(size_of::<kolk_profiler>() == 24 && align_of::<kolk_profiler>() == 8);
     assert!(size_of::<kolk_budget>() == 48 && align_of::<kolk_budget>() == 8);
     assert!(size_of::<kolk_bytemap_view>() == 64 && align_of::<kolk_bytemap_view>() == 8);
-    assert!(size_of::<kolk_bytemap>() == 112 && align_of::<kolk_bytemap>() == 8);
+    assert!(size_of::<kolk_bytemap>() == 120 && align_of::<kolk_bytemap>() == 8);
     assert!(size_of::<kolk_bytemap_difference>() == 20 && align_of::<kolk_bytemap_difference>() == 4);
     assert!(size_of::<kolk_bytemap_region>() == 24 && align_of::<kolk_bytemap_region>() == 8);
     assert!(size_of::<kolk_pool_full>() == 56 && align_of::<kolk_pool_full>() == 8);
@@ -1981,6 +1993,7 @@ fn offsets() {
         ("kolk_bytemap.block_size", offset!(kolk_bytemap, block_size), 88),
         ("kolk_bytemap.self", offset!(kolk_bytemap, self_), 96),
         ("kolk_bytemap.name", offset!(kolk_bytemap, name), 104),
+        ("kolk_bytemap.trap_full", offset!(kolk_bytemap, trap_full), 112),
         ("kolk_bytemap_difference.next", offset!(kolk_bytemap_difference, next), 0),
         ("kolk_bytemap_difference.index", offset!(kolk_bytemap_difference, index), 4),
         ("kolk_bytemap_difference.change", offset!(kolk_bytemap_difference, change), 8),
