@@ -131,9 +131,9 @@ check 'the first line' [ "$(head -n 1 out)" = 'kolk run -- ...: not measured. It
 prints '^known: 21,550 allocations by 18 sources$' '^advice  *name  *size  *align  *capacity  *allocations ' \
   '^pool  *node_new_pool  *48  *16  *120  *3,000  *13.9 %  *[0-9.]*  *[0-9.]*  *[0-9]' \
   '^shared pool  *message_new_pool ' '^node_new_pool: node_new (tree.c:10) and node_copy (tree.c:20)$' \
-  '^list_add_pool: xmalloc (x.c:5) < list_add (list.c:9)$' '^leave it: text_new (text.c:3)$' \
+  '^list_add_pool: list_add (list.c:9), through xmalloc$' '^leave it: text_new (text.c:3)$' \
   ' They come from 2 places, and need one pool, as the same code frees them without telling them apart. ' \
-  '^  Freed at xfree (x.c:30) < node_free (tree.c:70).$' \
+  '^  Freed at node_free (tree.c:70), through xfree.$' \
   '^  Freed at xmalloc (x.c:5), as are objects of other sizes.$' \
   ' All of them are arrays, as calloc is asked for several objects at once: ' \
   ' All of them come from realloc of NULL, as arrays do that grow: another run may resize them.$' \
@@ -223,7 +223,7 @@ run 0 ./use
 prints "^node_new_pool 2400 node_new$" "^game_sparks_make_pool 88000 game_sparks_make$"
 run 0 $CXX -std=c++17 $strict -x c++ use.c -x none "$library" -o use -pthread "$@"
 run 0 ./use
-for form in '/[*] xmalloc (x.c:5) < list_add (list.c:9)' 'node_free (tree.c:70)[.]$' \
+for form in '/[*] list_add (list.c:9), through xmalloc' 'node_free (tree.c:70), through xfree[.]$' \
   'It saves [-0-9.]* to [-0-9.]* % of the program.s processor time in one run, ' 'replace it by your own type' '#ifndef KOLK_ADVISED_POOLS_H' \
   'desc.max_capacity = 2147483647; /[*] in effect no limit, ' 'Replayed: [0-9.]* ns an operation, malloc [0-9.]*; '; do
   check "the header has $form" grep -q "$form" pools.h
