@@ -81,6 +81,7 @@ static void print_gain(const cli_context *cli, const struct gain *gain, double p
     fputs("  It saves ", cli->out);
     share_print(cli->out, gain, program_ns);
     fputs(".\n", cli->out);
+    if (!share_is_told(gain, program_ns)) return;
     if (gain_range(gain->first, gain->samples).median <= 0 && gain_range(gain->repeated, gain->samples).median <= 0)
         fputs("  No time is gained here: take it for its checks, handles and iteration, or leave it.\n", cli->out);
 }

@@ -115,7 +115,7 @@ void advisor_free(struct advisor *advisor) {
 
 const char *advisor_warning(const struct advisor *advisor) {
     const struct gain *all = &advisor->all;
-    if (all->samples == 0) return NULL;
+    if (all->samples == 0 || !share_is_told(all, advisor->program_ns)) return NULL;
     bool gains = gain_range(all->first, all->samples).median > 0 || gain_range(all->repeated, all->samples).median > 0;
     if (!gains) return "Pools would not make this program faster: together they save no time.";
     if (!share_is_small(all, advisor->program_ns)) return NULL;

@@ -666,6 +666,23 @@ static void gains_are_shares_of_the_programs_time(void **state) {
     assert_share(&one, 0, "1.0 to 3.0 ms of processor time in one run, 4.0 to 6.0 ms if its work is repeated");
     assert_share(&one, 200e6,
                  "0.5 to 1.5 % of the program's processor time in one run, 2.0 to 3.0 % if its work is repeated");
+
+    /* An interval with gains and losses tells nothing, unless all are within 1 % of the program's time. */
+    struct gain wide = {.samples = 2, .first = {-50e6, 63e6}, .repeated = {4e6, 6e6}};
+    assert_share(&wide, 100e6,
+                 "4.0 to 6.0 % of the program's processor time if its work is repeated; too short to tell for one run");
+    wide = (struct gain){.samples = 2, .first = {4e6, 6e6}, .repeated = {-1.1e6, 0.5e6}};
+    assert_share(
+        &wide, 100e6,
+        "4.0 to 6.0 % of the program's processor time in one run; too short to tell what that saves if repeated");
+    assert_true(share_is_told(&wide, 100e6));
+    wide.first[0] = -1e6;
+    assert_share(&wide, 100e6, "an amount that this run is too short to tell: repeat the work");
+    assert_share(&wide, 0, "an amount that this run is too short to tell: repeat the work");
+    assert_false(share_is_told(&wide, 100e6));
+    wide = (struct gain){.samples = 2, .first = {-0.9e6, 0.9e6}, .repeated = {-9e6, 0}};
+    assert_share(&wide, 100e6,
+                 "-0.9 to 0.9 % of the program's processor time in one run, -9.0 to 0.0 % if its work is repeated");
     struct gain part = {.samples = 1};
     share_take(&part, &one, 0.5, 0.25);
     assert_int_equal(part.samples, 3);
