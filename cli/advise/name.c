@@ -124,10 +124,7 @@ void name_print(FILE *out, const char *text, size_t length) {
     }
 }
 
-/* Prints the frame that identifies the place, and the function that it calls if that is a wrapper. */
-static void print_place(FILE *out, const struct place *place) {
-    name_print(out, place->frames + place->innermost, place->length - place->innermost);
-    if (place->innermost == 0) return;
+void name_print_wrapper(FILE *out, const struct place *place) {
     struct span wrapper = {place->frames, place->innermost - strlen(" < ")};
     for (size_t at; (at = find(wrapper, " < ")) < wrapper.length;) {
         at += strlen(" < ");
@@ -135,8 +132,14 @@ static void print_place(FILE *out, const struct place *place) {
     }
     bool symbol;
     wrapper = find_symbol(wrapper, &symbol);
-    fputs(", through ", out);
     name_print(out, wrapper.text, wrapper.length - (wrapper.length > 0 && wrapper.text[wrapper.length - 1] == ' '));
+}
+
+static void print_place(FILE *out, const struct place *place) {
+    name_print(out, place->frames + place->innermost, place->length - place->innermost);
+    if (place->innermost == 0) return;
+    fputs(", through ", out);
+    name_print_wrapper(out, place);
 }
 
 void name_print_source(FILE *out, const struct source *source) {

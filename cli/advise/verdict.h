@@ -65,6 +65,9 @@ void name_print(FILE *out, const char *text, size_t length);
  * origins. */
 void name_print_source(FILE *out, const struct source *source);
 
+/* Prints the function that the place calls, "xmalloc", if its frames within are of wrappers. */
+void name_print_wrapper(FILE *out, const struct place *place);
+
 /* Prints a sentence with the places where most of them are freed; nothing if none is. */
 void name_print_ends(FILE *out, const struct source *source);
 
