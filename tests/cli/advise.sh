@@ -171,6 +171,31 @@ awk 'BEGIN {
 run 0 "$kolk" advise requests
 prints 'Sizes vary, from 48 to 968 bytes, and a pool has one size. As they die together, a kolk_heap of their own would end them'
 
+# ---- an allocator of the program's own, in one block ----
+
+zone() { # SIZE OTHERS END: a block of this size, so many other ones, and where the first one is freed
+  awk -v size="$1" -v others="$2" -v end="$3" 'BEGIN {
+    print "= Start\n= Call z Z_Init (z_zone.c:77) < main\n= Call a add (a.c:1) < main"
+    print "@ z + 0x1000 0x" size
+    for (i = 1; i <= others; i++) {
+      if (i == others && end == "before") print "@ z - 0x1000"
+      printf "@ a + 0x%x 0x%x\n", 1048576 * 64 + 4096 * i, 16 + i % 1000
+      if (i < others) printf "@ a - 0x%x\n", 1048576 * 64 + 4096 * i
+    }
+    if (end == "after") print "@ z - 0x1000"
+  }' > zone
+  run 0 "$kolk" advise zone
+}
+own='^1 block of 16.0 MiB lives throughout, by Z_Init (z_zone.c:77): perhaps an allocator of the program.s own is in it'
+zone 1000000 500 after
+prints '^no pool: ' "$own"
+zone 1000000 500 never
+prints "$own"
+for others in '1000000 500 before' '1000000 9999 never' 'fffff 500 never' '8 500 never'; do
+  zone $others
+  check "no allocator: $others" [ "$(grep -c throughout out)" -eq 0 ]
+done
+
 run 0 "$kolk" advise
 prints '^sqlite.mtrace.zst: 7,205 allocations by ' '^pool  *libsqlite3_16_pool  *16  *16  *48  *6,305 '
 
@@ -179,6 +204,8 @@ prints '^sqlite.mtrace.zst: 7,205 allocations by ' '^pool  *libsqlite3_16_pool  
 strict="-pedantic -Wall -Wextra -Wconversion -Wshadow -Wcast-align -Wundef -Werror -O1 -I$top/include"
 run 0 "$kolk" advise -o pools.h known
 check 'nothing on stdout' [ ! -s out ]
+check 'one line on stderr' [ "$(grep -c '' err)" -eq 1 ]
+check 'the totals' grep -q '^kolk: pools.h: 8 pools; together they save [-0-9.]* to [-0-9.]* % of the program.s processor time' err
 cat > use.c << 'END'
 #include "pools.h"
 #include "pools.h"
