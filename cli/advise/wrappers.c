@@ -126,10 +126,10 @@ static bool is_always(const struct wrapper *function, size_t call, bool frees) {
 /* ---- Wrappers ---------------------------------------------------------------------------------------------------- */
 
 /* The parameter that is freed: the variable itself, or that from which it is computed by the size of a header. */
-static uint32_t freed_by(const struct wrapper *function, size_t variable, size_t call) {
+static uint32_t freed_by(const struct wrapper *function, size_t variable) {
     const struct code_file *file = function->file;
     uint32_t bit = mentioned(function, variable, variable + 1);
-    for (size_t at = function->begin; at < call; at++) {
+    for (size_t at = function->begin; at < function->end; at++) {
         if (!token_is(file, at + 1, "=") || !code_same(file, at, variable, 1)) continue;
         size_t end = end_of_statement(file, at + 2, function->end);
         if (bit > 0 || !has_word(file, at, end, "sizeof")) return 0; /* it gets another value */
@@ -157,7 +157,7 @@ static bool read_wrapper(struct wrapper *wrapper, const struct wrapper *called) 
     if (close == 0 || !is_always(wrapper, wrapper->call, called->frees)) return false;
     wrapper->frees = called->frees;
     if (called->frees) {
-        wrapper->takes = freed_by(wrapper, close - 1, wrapper->call);
+        wrapper->takes = freed_by(wrapper, close - 1);
         return close == open + 2 && is_void_pointer(wrapper, wrapper->takes);
     }
     wrapper->takes = mentioned(wrapper, open, close);
@@ -183,12 +183,12 @@ static bool add(struct wrappers *wrappers, const struct wrapper *wrapper) {
     return true;
 }
 
-/* Is there only one function of its name? */
+/* Is there only one function of its name in the program? */
 static bool is_alone(const struct code *code, const struct wrapper *wrapper) {
     struct wrapper other;
     size_t count = 0;
     for (size_t n = 0; n < code->count; n++)
-        for (size_t at = 0; at + 2 < code->files[n].count; at++)
+        for (size_t at = 0; code->files[n].named && at + 2 < code->files[n].count; at++)
             count += read_function(&other, &code->files[n], at) && other.length == wrapper->length &&
                      memcmp(other.name, wrapper->name, other.length) == 0;
     return count == 1 && !wrapper->file->doubtful;

@@ -187,6 +187,7 @@ through "$inside" zone.c 's/if (tag < 0) exit(1);/static long room[10];\n    if 
 through "$inside" zone.c 's/while (!block) block/if (!block) block/'
 by_hand "$also" zone.c 's/    head->id = 0;/    if (head->tag-- < 0) return;/'
 by_hand "$also" zone.c 's/    free(head);/    if (head->tag > 0) free(head);/'
+by_hand "$also" zone.c 's/    free(head);/    for (; head; head = NULL) free(head);/'
 program=shop
 
 # ---- one realloc for the whole program: objects that are never resized are no arrays ----
