@@ -5,6 +5,7 @@
 #include "../cli.h"
 #include "../json.h"
 #include "../print.h"
+#include "../replay/frames.h"
 #include "../replay/load.h"
 
 #include <stdlib.h>
@@ -81,6 +82,7 @@ static void print_gain(const cli_context *cli, const struct gain *gain, double p
     fputs("  It saves ", cli->out);
     share_print(cli->out, gain, program_ns);
     fputs(".\n", cli->out);
+    if (!share_is_told(gain, program_ns)) return;
     if (gain_range(gain->first, gain->samples).median <= 0 && gain_range(gain->repeated, gain->samples).median <= 0)
         fputs("  No time is gained here: take it for its checks, handles and iteration, or leave it.\n", cli->out);
 }
@@ -139,6 +141,17 @@ static void print_runs(const cli_context *cli, const struct trace *trace) {
             trace->run_count == 1 ? "" : "s", cli_plain(cli));
 }
 
+/* kolk sees no allocation from a block in which the program has an allocator of its own. */
+static void print_zone(const cli_context *cli, const struct advisor *advisor) {
+    const trace_op *zone = advisor->zone;
+    if (!zone) return;
+    const char *frames = advisor->trace.names[zone->caller];
+    fprintf(cli->out, "\n%s1 block of %s lives throughout%s, by ", cli_bold(cli), cli_bytes(zone->size).text,
+            cli_plain(cli));
+    name_print(cli->out, frames, frames_first(frames));
+    fputs(": perhaps an allocator of the program's own is in it. kolk sees only malloc.\n", cli->out);
+}
+
 static void print_text(const cli_context *cli, const struct advisor *advisor) {
     double pool_time = 0, malloc_time = 0;
     uint64_t pooled = 0;
@@ -152,6 +165,7 @@ static void print_text(const cli_context *cli, const struct advisor *advisor) {
         fprintf(cli->out, "%s%s%s\n", cli_bold(cli), advisor_warning(advisor), cli_plain(cli));
     fputc('\n', cli->out);
     print_table(cli, advisor);
+    print_zone(cli, advisor);
     for (size_t i = 0; i < advisor->count; i++) {
         const struct advised *advised = &advisor->advised[i];
         print_reason(cli, advised, advisor->program_ns);
@@ -182,6 +196,17 @@ static void write_json(const cli_context *cli, const struct advisor *advisor) {
     advisor_write(&json, NULL, advisor);
 }
 
+/* Says on the terminal what is in the header. */
+static void tell_header(const cli_context *cli, const struct advisor *advisor) {
+    size_t pools = 0;
+    while (pools < advisor->count && advisor->advised[pools].verdict.advice != ADVICE_LEAVE) pools++;
+    if (pools == 0) return;
+    fprintf(stderr, "kolk: %s: %zu pool%s save%s ", cli->path, pools, pools == 1 ? "" : "s; together they",
+            pools == 1 ? "s" : "");
+    share_print(stderr, &advisor->all, advisor->program_ns);
+    fputc('\n', stderr);
+}
+
 static bool is_header(const char *path) {
     size_t length = path ? strlen(path) : 0;
     return length > 2 && strcmp(path + length - 2, ".h") == 0;
@@ -200,6 +225,7 @@ static int run(cli_context *cli, int count, char **arguments) {
         code = patch_write(cli, &advisor, folder ? folder : ".");
     else if (code == CLI_OK)
         (header ? header_write : cli->json ? write_json : print_text)(cli, &advisor);
+    if (code == CLI_OK && header) tell_header(cli, &advisor);
     advisor_free(&advisor);
     return code;
 }

@@ -17,6 +17,7 @@ struct advisor {
     size_t count;
     uint64_t few_allocations; /* allocations of the sources that have too few for a pool */
     double program_ns;        /* processor time of the program; 0 if it is not known */
+    const trace_op *zone;     /* the last operation on a block that may have an allocator in it; NULL: there is none */
     struct gain all;          /* of all pools together; only its samples and operations are set */
 };
 

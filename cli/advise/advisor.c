@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ZONE_ALLOCATIONS = 10000, ZONE_BYTES = 1 << 20 };
+
 /* ---- The advice -------------------------------------------------------------------------------------------------- */
 
 static double median_of(const struct gain *gain) {
@@ -39,8 +41,28 @@ static void count_sources(struct advisor *advisor) {
     }
 }
 
+/* If there are few allocations, finds a block with most of the bytes that are alive at the last of them. */
+static bool find_zone(struct advisor *advisor) {
+    const struct trace *trace = &advisor->trace;
+    const trace_op **alive = calloc((size_t)trace->blocks + 1, sizeof *alive), *zone = NULL;
+    size_t end = trace->count;
+    uint64_t bytes = 0;
+    while (end > 0 && trace->ops[end - 1].kind != TRACE_ALLOC) end--;
+    for (size_t i = 0; alive && i < end; i++)
+        alive[trace->ops[i].block] = trace->ops[i].kind == TRACE_FREE ? NULL : &trace->ops[i];
+    for (uint32_t block = 0; alive && block < trace->blocks; block++) {
+        if (!alive[block]) continue;
+        bytes += alive[block]->size;
+        if (!zone || alive[block]->size > zone->size) zone = alive[block];
+    }
+    bool few = advisor->sources.allocations < ZONE_ALLOCATIONS;
+    if (few && zone && zone->size >= ZONE_BYTES && zone->size > bytes / 2) advisor->zone = zone;
+    free(alive);
+    return alive;
+}
+
 int advisor_judge(struct advisor *advisor) {
-    if (!sources_find(&advisor->sources, &advisor->trace)) return no_memory(advisor);
+    if (!sources_find(&advisor->sources, &advisor->trace) || !find_zone(advisor)) return no_memory(advisor);
     count_sources(advisor);
     advisor->advised = calloc(advisor->count + 1, sizeof *advisor->advised);
     struct verdict *verdicts = calloc(advisor->count + 1, sizeof *verdicts);
@@ -115,7 +137,7 @@ void advisor_free(struct advisor *advisor) {
 
 const char *advisor_warning(const struct advisor *advisor) {
     const struct gain *all = &advisor->all;
-    if (all->samples == 0) return NULL;
+    if (all->samples == 0 || !share_is_told(all, advisor->program_ns)) return NULL;
     bool gains = gain_range(all->first, all->samples).median > 0 || gain_range(all->repeated, all->samples).median > 0;
     if (!gains) return "Pools would not make this program faster: together they save no time.";
     if (!share_is_small(all, advisor->program_ns)) return NULL;

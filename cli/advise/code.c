@@ -134,6 +134,14 @@ static bool lex(struct code_file *file) {
     return !lexer.failed;
 }
 
+bool code_same(const struct code_file *file, size_t left, size_t right, size_t count) {
+    for (size_t n = 0; n < count; n++) {
+        const struct token *a = &file->tokens[left + n], *b = &file->tokens[right + n];
+        if (a->length != b->length || memcmp(file->text + a->at, file->text + b->at, a->length) != 0) return false;
+    }
+    return true;
+}
+
 size_t code_close(const struct code_file *file, size_t open) {
     unsigned nested = 0;
     for (size_t at = open; at < file->count; at++) {

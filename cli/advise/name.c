@@ -124,10 +124,28 @@ void name_print(FILE *out, const char *text, size_t length) {
     }
 }
 
+void name_print_wrapper(FILE *out, const struct place *place) {
+    struct span wrapper = {place->frames, place->innermost - strlen(" < ")};
+    for (size_t at; (at = find(wrapper, " < ")) < wrapper.length;) {
+        at += strlen(" < ");
+        wrapper = (struct span){wrapper.text + at, wrapper.length - at};
+    }
+    bool symbol;
+    wrapper = find_symbol(wrapper, &symbol);
+    name_print(out, wrapper.text, wrapper.length - (wrapper.length > 0 && wrapper.text[wrapper.length - 1] == ' '));
+}
+
+static void print_place(FILE *out, const struct place *place) {
+    name_print(out, place->frames + place->innermost, place->length - place->innermost);
+    if (place->innermost == 0) return;
+    fputs(", through ", out);
+    name_print_wrapper(out, place);
+}
+
 void name_print_source(FILE *out, const struct source *source) {
     for (size_t i = 0; i < source->origin_count && i < PLACES_MOST; i++) {
         if (i > 0) fputs(" and ", out);
-        name_print(out, source->origins[i].frames, source->origins[i].length);
+        print_place(out, &source->origins[i]);
     }
     if (source->origin_count > PLACES_MOST)
         fprintf(out, " and %s more", cli_count(source->origin_count - PLACES_MOST).text);
@@ -138,7 +156,7 @@ void name_print_ends(FILE *out, const struct source *source) {
     for (size_t i = 0; i < source->end_count && i < PLACES_MOST; i++) {
         const struct place *end = &source->ends[i];
         fputs(i == 0 ? "Freed at " : ", at ", out);
-        name_print(out, end->frames, end->length);
+        print_place(out, end);
         if (source->end_count > 1) fprintf(out, " (%s)", cli_count(end->count).text);
         if (end->mixed) fputs(", as are objects of other sizes", out);
     }

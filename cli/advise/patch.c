@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { AROUND = 3 }; /* lines of context */
+enum { AROUND = 3 /* lines of context */, OTHERS_MOST = 4 };
 
 /* A file as it would be: what replaces its lines, and what comes after them. */
 struct draft {
@@ -33,7 +33,7 @@ static size_t print_call(FILE *out, const struct verdict *verdict, const struct 
     const struct token *word = &file->tokens[call->word];
     fwrite(file->text + from, 1, word->at - from, out);
     bool frees = call->kind == CALL_FREE;
-    fprintf(out, "%s_%s(&", verdict->name, frees ? "free" : call->zeroed ? "alloc_zeroed" : "alloc");
+    fprintf(out, "%s_%s(&", verdict->name, frees ? "free" : call->wrapper->zeroed ? "alloc_zeroed" : "alloc");
     print_objects(out, verdict);
     fputs(frees ? ", " : ")", out);
     return frees ? file->tokens[call->begin].at : file->tokens[call->close].at + 1;
@@ -108,19 +108,54 @@ static void print_hand_declaration(FILE *out, const struct plan *plan) {
     fputs(") must be KOLK_OK, before the first alloc\n", out);
 }
 
+static void print_wrapper(FILE *out, const struct plan *plan) {
+    fputs("allocates through ", out);
+    if (plan->wrapper)
+        fwrite(plan->wrapper->name, 1, plan->wrapper->length, out);
+    else
+        name_print_wrapper(out, &plan->verdict->source->origins[0]);
+    fputs(": by hand\n", out);
+    if (plan->wrapper) return;
+    fputs("#   ", out);
+    name_print_source(out, plan->verdict->source);
+    fputc('\n', out);
+}
+
+/* Calls of others that may be given such an object are many in large programs. */
+static void print_steps(FILE *out, const struct plan *plan, size_t most) {
+    size_t others = 0;
+    for (size_t n = 0; n < plan->count; n++) {
+        const struct step *step = &plan->steps[n];
+        bool other = !plan->certain && !step->frame && !step->call->type.text[0];
+        others += other;
+        bool inside = plan->through && !plan->wrapper && step->frame && !step->frees; /* of the wrapper */
+        if (!inside && (!other || others <= most)) print_step(out, plan, step);
+    }
+    if (others > most)
+        fprintf(out, "#   and calls of others, whose types are not plain: %s\n", cli_count(others - most).text);
+}
+
 static void print_plan(FILE *out, const struct plan *plan) {
     const struct verdict *verdict = plan->verdict;
+    bool header = plan->wrapper && plan->wrapper->header;
     fprintf(out, "#\n# %s: %s", verdict->name, advice_names[verdict->advice]);
-    fprintf(out, " of %s, %s bytes, capacity %u; ", plan->type.text[0] ? plan->type.text : "an unknown type",
-            cli_count(verdict->source->most).text, (unsigned)verdict->capacity);
+    fprintf(out, " of %s, %s bytes%s%.*s, capacity %u; ", plan->type.text[0] ? plan->type.text : "an unknown type",
+            cli_count(verdict->source->most).text, header ? " with the header of " : "",
+            (int)(header ? plan->wrapper->length : 0), header ? plan->wrapper->name : "", (unsigned)verdict->capacity);
     if (plan->certain)
         fputs("in the diff\n", out);
+    else if (plan->through)
+        print_wrapper(out, plan);
     else if (*plan->problem)
         fprintf(out, "by hand: %s\n", plan->problem);
     else
         fputs("by hand, as one of its lines is:\n", out);
     if (!plan->certain) print_hand_declaration(out, plan);
-    for (size_t n = 0; n < plan->count; n++) print_step(out, plan, &plan->steps[n]);
+    print_steps(out, plan, plan->through ? 0 : OTHERS_MOST);
+    if (plan->wrapper && plan->certain)
+        fprintf(out,
+                "#   What %.*s does besides, such as a header or a count, is not done for them: see what needs it.\n",
+                (int)plan->wrapper->length, plan->wrapper->name);
     if (verdict->advice == ADVICE_ARENA && plan->certain)
         fprintf(out, "#   They die together: once it works, %s_clear may replace these frees.\n", verdict->name);
 }

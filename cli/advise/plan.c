@@ -12,12 +12,18 @@
 #define NOBODY  UINT32_MAX
 #define SEVERAL (UINT32_MAX - 1)
 
-/* What happens at an innermost frame. */
+/* What happens at an innermost frame, those within wrappers excepted. */
 struct spot {
     const char *frame, *name; /* the name of the file; NULL: no line is known */
     size_t length, name_length;
     uint32_t line;
     uint32_t allocates, frees; /* the number of a source, NOBODY or SEVERAL */
+};
+
+/* Blocks of a source are allocated or freed at a spot. */
+struct visit {
+    uint32_t spot, source;
+    bool frees;
 };
 
 struct planner {
@@ -26,6 +32,9 @@ struct planner {
     struct spot *spots;
     size_t count;
     uint32_t *of_caller; /* the number of its spot */
+    struct visit *visits;
+    size_t visit_count, visit_room;
+    struct map numbers; /* of the visits */
 };
 
 static void say(char *problem, size_t room, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -85,6 +94,17 @@ static bool number_of(struct planner *planner, struct map *map, const struct spo
     return true;
 }
 
+/* The innermost frame that is not in a wrapper. */
+static struct spot spot_outside(const struct planner *planner, const char *frames) {
+    for (;;) {
+        struct spot spot = {.frame = frames, .length = frames_first(frames), .allocates = NOBODY, .frees = NOBODY};
+        read_line(&spot);
+        frames = frames_outside(frames);
+        if (!frames || !spot.name) return spot;
+        if (!wrappers_at(&planner->plans->uses.wrappers, spot.name, spot.name_length, spot.line)) return spot;
+    }
+}
+
 static bool find_spots(struct planner *planner) {
     const struct trace *trace = &planner->advisor->trace;
     struct map map = {0};
@@ -92,35 +112,39 @@ static bool find_spots(struct planner *planner) {
     planner->of_caller = malloc(((size_t)trace->callers + 1) * sizeof *planner->of_caller);
     bool done = planner->spots && planner->of_caller;
     for (uint32_t caller = 0; done && caller < trace->callers; caller++) {
-        const char *frames = trace->names[caller];
-        struct spot spot = {.frame = frames, .length = frames_first(frames), .allocates = NOBODY, .frees = NOBODY};
-        read_line(&spot);
+        struct spot spot = spot_outside(planner, trace->names[caller]);
         done = number_of(planner, &map, &spot, &planner->of_caller[caller]);
     }
     map_free(&map);
     return done;
 }
 
-static void see(uint32_t *whose, uint32_t source) {
-    *whose = *whose == NOBODY || *whose == source ? source : SEVERAL;
+static bool see(struct planner *planner, struct visit visit) {
+    struct spot *spot = &planner->spots[visit.spot];
+    uint32_t *whose = visit.frees ? &spot->frees : &spot->allocates, number;
+    if (*whose == visit.source) return true;
+    *whose = *whose == NOBODY ? visit.source : SEVERAL;
+    uint64_t key = (((uint64_t)visit.spot << 32 | visit.source) << 1 | visit.frees) + 1;
+    if (map_get(&planner->numbers, key, &number)) return true;
+    if (!has_room(&planner->visits, planner->visit_count, &planner->visit_room, sizeof visit)) return false;
+    planner->visits[planner->visit_count++] = visit;
+    return map_put(&planner->numbers, key, 0);
 }
 
 /* A resized block is nobody's from then on. */
 static bool see_operations(struct planner *planner) {
     const struct trace *trace = &planner->advisor->trace;
     uint32_t *owners = malloc(((size_t)trace->blocks + 1) * sizeof *owners);
-    for (size_t i = 0; owners && i < trace->count; i++) {
+    bool done = owners;
+    for (size_t i = 0; done && i < trace->count; i++) {
         const trace_op *op = &trace->ops[i];
-        struct spot *spot = op->caller == TRACE_NOBODY ? NULL : &planner->spots[planner->of_caller[op->caller]];
         if (op->kind == TRACE_ALLOC) owners[op->block] = planner->advisor->sources.owners[i];
         if (op->kind == TRACE_REALLOC) owners[op->block] = SEVERAL;
-        if (spot && op->kind == TRACE_FREE)
-            see(&spot->frees, owners[op->block]);
-        else if (spot)
-            see(&spot->allocates, owners[op->block]);
+        if (op->caller == TRACE_NOBODY) continue;
+        done = see(planner, (struct visit){planner->of_caller[op->caller], owners[op->block], op->kind == TRACE_FREE});
     }
     free(owners);
-    return owners;
+    return done;
 }
 
 /* Notes which files belong to the program: those of all frames, and what they include. */
@@ -137,13 +161,6 @@ static void name_files(struct planner *planner) {
     }
 }
 
-static const struct spot *spot_at(const struct planner *planner, const struct call *call) {
-    struct spot wanted = {.name = call->file->name, .name_length = strlen(call->file->name), .line = call_line(call)};
-    for (size_t n = 0; n < planner->count; n++)
-        if (same_line(&planner->spots[n], &wanted)) return &planner->spots[n];
-    return NULL;
-}
-
 /* ---- Steps ------------------------------------------------------------------------------------------------------- */
 
 static struct step *add_step(struct plan *plan) {
@@ -153,8 +170,14 @@ static struct step *add_step(struct plan *plan) {
 }
 
 static bool is_at(const struct spot *spot, const struct call *call) {
-    return call_line(call) == spot->line && strlen(call->file->name) == spot->name_length &&
-           memcmp(call->file->name, spot->name, spot->name_length) == 0;
+    struct spot wanted = {.name = call->file->name, .name_length = strlen(call->file->name), .line = call_line(call)};
+    return spot->name && same_line(spot, &wanted);
+}
+
+static const struct spot *spot_at(const struct planner *planner, const struct call *call) {
+    for (size_t n = 0; n < planner->count; n++)
+        if (is_at(&planner->spots[n], call)) return &planner->spots[n];
+    return NULL;
 }
 
 static bool has_odd_lines(const struct code_file *file) {
@@ -176,8 +199,7 @@ static bool add_recorded(const struct planner *planner, struct plan *plan, const
     size_t found = 0;
     for (size_t n = 0; n <= uses->count; n++) {
         const struct call *call = n < uses->count ? &uses->calls[n] : NULL;
-        if (call ? !spot->name || !is_at(spot, call) || (call->kind != CALL_OTHER && (call->kind == CALL_FREE) != frees)
-                 : found > 0)
+        if (call ? !is_at(spot, call) || (call->kind != CALL_OTHER && (call->kind == CALL_FREE) != frees) : found > 0)
             continue;
         struct step *step = add_step(plan);
         if (!step) return false;
@@ -197,20 +219,12 @@ static bool add_recorded(const struct planner *planner, struct plan *plan, const
     return true;
 }
 
-static bool add_places(const struct planner *planner, struct plan *plan, const struct place *places, size_t count,
-                       bool frees) {
-    for (size_t n = 0; n < count; n++) {
-        struct spot wanted = {.frame = places[n].frames, .length = frames_first(places[n].frames)};
-        read_line(&wanted);
-        bool known = false;
-        for (size_t k = 0; !known && k < n; k++) {
-            struct spot other = {.frame = places[k].frames, .length = frames_first(places[k].frames)};
-            read_line(&other);
-            known = same_line(&wanted, &other);
-        }
-        for (size_t k = 0; !known && k < planner->count; k++)
-            if (same_line(&planner->spots[k], &wanted) && !add_recorded(planner, plan, &planner->spots[k], frees))
-                return false;
+static bool add_places(const struct planner *planner, struct plan *plan, bool frees) {
+    for (size_t n = 0; n < planner->visit_count; n++) {
+        const struct visit *visit = &planner->visits[n];
+        if (visit->source == plan->verdict->source->number && visit->frees == frees &&
+            !add_recorded(planner, plan, &planner->spots[visit->spot], frees))
+            return false;
     }
     return true;
 }
@@ -227,7 +241,9 @@ static bool add_others(const struct planner *planner, struct plan *plan) {
     for (size_t n = 0; n < uses->count; n++) {
         const struct call *call = &uses->calls[n];
         bool same = plan->type.text[0] && strcmp(call->type.text, plan->type.text) == 0;
-        bool unknown = !call->type.text[0] && call->file->named;
+        bool family = call->wrapper ? !call->wrapper->file : call->close > 0; /* which takes no block with a header */
+        bool foreign = family && plan->wrapper && plan->wrapper->header;
+        bool unknown = !call->type.text[0] && call->file->named && !foreign;
         if ((!same && !unknown) || has_step(plan, call)) continue;
         struct step *step = add_step(plan);
         if (!step) return false;
@@ -245,6 +261,14 @@ static bool add_others(const struct planner *planner, struct plan *plan) {
 /* ---- The plan for a pool ----------------------------------------------------------------------------------------- */
 
 static void find_type(struct plan *plan) {
+    bool first = true;
+    for (size_t n = 0; n < plan->count; n++) {
+        const struct call *call = plan->steps[n].call;
+        const struct wrapper *wrapper = call && call->wrapper && call->wrapper->file ? call->wrapper : NULL;
+        if (plan->steps[n].frees) continue;
+        plan->wrapper = first || plan->wrapper == wrapper ? wrapper : NULL;
+        first = false;
+    }
     for (size_t n = 0; n < plan->count; n++) {
         struct step *step = &plan->steps[n];
         if (!step->call || !step->call->type.text[0]) continue;
@@ -353,10 +377,7 @@ static void check_names(const struct planner *planner, struct plan *plan) {
 }
 
 static bool make(const struct planner *planner, struct plan *plan) {
-    const struct source *source = plan->verdict->source;
-    if (!add_places(planner, plan, source->origins, source->origin_count, false) ||
-        !add_places(planner, plan, source->ends, source->end_count, true))
-        return false;
+    if (!add_places(planner, plan, false) || !add_places(planner, plan, true)) return false;
     find_type(plan);
     if (!add_others(planner, plan)) return false;
     check_source(plan);
@@ -378,8 +399,14 @@ static void check_types(struct plans *plans) {
 }
 
 static void decide(struct plan *plan) {
+    bool wrapped = plan->wrapper || plan->verdict->source->innermost > 0;
     plan->certain = !*plan->problem;
-    for (size_t n = 0; n < plan->count; n++) plan->certain &= !*plan->steps[n].problem;
+    for (size_t n = 0; n < plan->count; n++) {
+        const struct step *step = &plan->steps[n];
+        plan->certain &= !*step->problem;
+        plan->through |= wrapped && *step->problem && step->frame && !step->frees;
+    }
+    if (plan->through && !plan->wrapper) plan->type.text[0] = '\0'; /* that of the line in the wrapper */
 }
 
 /* ---- All of it --------------------------------------------------------------------------------------------------- */
@@ -387,9 +414,9 @@ static void decide(struct plan *plan) {
 static bool make_all(struct planner *planner) {
     struct plans *plans = planner->plans;
     const struct advisor *advisor = planner->advisor;
-    if (!find_spots(planner) || !see_operations(planner)) return false;
     name_files(planner);
     if (!uses_find(&plans->uses, &plans->code)) return false;
+    if (!find_spots(planner) || !see_operations(planner)) return false;
     plans->plans = calloc(advisor->count + 1, sizeof *plans->plans);
     bool done = plans->plans;
     for (size_t i = 0; done && i < advisor->count; i++) {
@@ -415,6 +442,8 @@ bool plans_make(struct plans *plans, const struct advisor *advisor, const char *
     bool done = code_read(&plans->code, folder) && make_all(&planner);
     free(planner.spots);
     free(planner.of_caller);
+    free(planner.visits);
+    map_free(&planner.numbers);
     if (!done) plans_free(plans);
     return done;
 }

@@ -8,7 +8,7 @@
  * A call that the recording did not reach is rewritten if its type says that it belongs to the pool. All calls are
  * rewritten, or none: an object of the pool that reached free, or a block of malloc that reached the pool, would end
  * the program. So one call that is not understood, and may be given such an object, leaves the pool to be done by
- * hand. */
+ * hand. Functions of the program that only allocate or free for others count as malloc and free: see wrappers.h. */
 #ifndef CLI_PLAN_H
 #define CLI_PLAN_H
 
@@ -27,10 +27,13 @@ struct step {
 struct plan {
     const struct verdict *verdict;
     struct type type; /* "" if it is not known */
+    const struct wrapper
+        *wrapper; /* all of its objects are allocated through it; NULL: by malloc itself, or by several */
     struct step *steps;
     size_t count, room;
     char problem[240]; /* "" if there is none; then there may be one of a step */
     bool certain;      /* there is no problem */
+    bool through;      /* a line that allocates calls a wrapper, and is not understood; then the type is not known */
     bool in_two_files; /* among the sources is kolk.h, without a folder kolk: the program has kolk.h and kolk.c */
 
     /* If it is certain: */

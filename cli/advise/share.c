@@ -55,17 +55,36 @@ void share_print_range(FILE *out, struct range range, const char *unit) {
     fprintf(out, "%.1f to %.1f %s", without_minus_zero(range.low), without_minus_zero(range.high), unit);
 }
 
-static void print_range(FILE *out, struct range range, double program_ns) {
+/* An interval that is wider than its values, as it has gains and losses, tells nothing, unless all of them are small. */
+static bool is_told(const double *samples, size_t count, double program_ns) {
+    struct range range = gain_range(samples, count);
+    bool small = -range.low < SMALL * program_ns && range.high < SMALL * program_ns;
+    return range.low >= 0 || range.high <= 0 || small;
+}
+
+bool share_is_told(const struct gain *gain, double program_ns) {
+    return is_told(gain->first, gain->samples, program_ns) || is_told(gain->repeated, gain->samples, program_ns);
+}
+
+static void print_range(FILE *out, const double *samples, size_t count, double program_ns) {
+    struct range range = gain_range(samples, count);
     double unit = program_ns > 0 ? program_ns / 100 : 1e6;
     share_print_range(out, (struct range){range.low / unit, range.median / unit, range.high / unit},
                       program_ns > 0 ? "%" : "ms");
 }
 
 void share_print(FILE *out, const struct gain *gain, double program_ns) {
-    print_range(out, gain_range(gain->first, gain->samples), program_ns);
-    fputs(program_ns > 0 ? " of the program's processor time in one run, " : " of processor time in one run, ", out);
-    print_range(out, gain_range(gain->repeated, gain->samples), program_ns);
-    fputs(" if its work is repeated", out);
+    const char *of = program_ns > 0 ? " of the program's processor time" : " of processor time";
+    bool first = is_told(gain->first, gain->samples, program_ns);
+    bool repeated = is_told(gain->repeated, gain->samples, program_ns);
+    if (!first && !repeated) fputs("an amount that this run is too short to tell: repeat the work", out);
+    if (first) print_range(out, gain->first, gain->samples, program_ns);
+    if (first) fprintf(out, "%s in one run", of);
+    if (first && repeated) fputs(", ", out);
+    if (repeated) print_range(out, gain->repeated, gain->samples, program_ns);
+    if (repeated) fprintf(out, "%s if its work is repeated", first ? "" : of);
+    if (first != repeated)
+        fprintf(out, "; too short to tell %s", first ? "what that saves if repeated" : "for one run");
 }
 
 bool share_is_small(const struct gain *gain, double program_ns) {

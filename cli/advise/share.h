@@ -22,8 +22,11 @@ bool share_of_runs(const struct trace *trace, struct range *percent);
 void share_take(struct gain *part, const struct gain *whole, double first, double repeated);
 
 /* Prints "1.2 to 3.4 % of the program's processor time in one run, 5.6 to 7.8 % if its work is repeated"; milliseconds
- * if the program's time is not known. */
+ * if the program's time is not known. What is not told is said to be too short to tell. */
 void share_print(FILE *out, const struct gain *gain, double program_ns);
+
+/* Returns false if both intervals have gains and losses, of which some are more than about 1 % of the program's time. */
+bool share_is_told(const struct gain *gain, double program_ns);
 
 /* Prints "1.2 to 3.4 %" with % as the unit. */
 void share_print_range(FILE *out, struct range range, const char *unit);

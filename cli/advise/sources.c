@@ -5,6 +5,7 @@
  * assigned to the source of its origin.
  */
 #include "sources.h"
+#include "../replay/frames.h"
 #include "../room.h"
 
 #include <stdlib.h>
@@ -34,7 +35,6 @@ struct finder {
     struct map numbers; /* of the links */
     uint32_t *joined;   /* by origin: itself, or an earlier origin of the same source */
     uint32_t *owners;   /* by origin: the number of its source */
-    bool *resizes;      /* by caller: it resizes blocks */
 };
 
 /* ---- Origins and ends -------------------------------------------------------------------------------------------- */
@@ -43,16 +43,13 @@ static bool count_op(struct finder *finder, const trace_op *op) {
     struct life *life = &finder->lives[op->block];
     if (op->kind == TRACE_FREE) return op->caller == TRACE_NOBODY || groups_add(&finder->ends, op->caller, life->size);
     life->size = op->size;
-    if (op->kind == TRACE_ALLOC) return groups_add(&finder->origins, op->caller, op->size);
-    finder->resizes[op->caller] = true;
-    return true;
+    return op->kind != TRACE_ALLOC || groups_add(&finder->origins, op->caller, op->size);
 }
 
 static bool find_groups(struct finder *finder) {
     const struct trace *trace = finder->trace;
     finder->lives = calloc((size_t)trace->blocks + 1, sizeof *finder->lives);
-    finder->resizes = calloc((size_t)trace->callers + 1, sizeof *finder->resizes);
-    bool done = finder->lives && finder->resizes;
+    bool done = finder->lives;
     for (size_t i = 0; done && i < trace->count; i++) done = count_op(finder, &trace->ops[i]);
     return done && groups_make(&finder->origins, trace) && groups_make(&finder->ends, trace);
 }
@@ -178,6 +175,42 @@ static int by_origin(const void *left, const void *right) {
     return (a->end > b->end) - (a->end < b->end);
 }
 
+/* Is the innermost part of these frames, of this length, called from several places where blocks are freed? */
+static bool has_callers(const struct groups *ends, const struct group *end, size_t length) {
+    size_t caller = length + strlen(" < ") + frames_first(end->frames + length + strlen(" < "));
+    for (size_t i = 0; i < ends->count; i++) {
+        const char *frames = ends->groups[i].frames;
+        bool same = ends->groups[i].length > length && strncmp(frames, end->frames, length + strlen(" < ")) == 0;
+        if (same && (strncmp(frames, end->frames, caller) != 0 || (frames[caller] && frames[caller] != ' ')))
+            return true;
+    }
+    return false;
+}
+
+/* The line of code where the group frees: its innermost frame, or the one that calls a wrapper like xfree. If only
+ * frames further out tell sizes apart, then the line frees several sizes. */
+static struct place place_of(const struct groups *ends, const struct group *end) {
+    struct place place = {.frames = end->frames, .length = frames_first(end->frames), .mixed = !has_one_size(end)};
+    while (place.length < end->length && has_callers(ends, end, place.length)) {
+        place.innermost = place.length + strlen(" < ");
+        place.length = place.innermost + frames_first(end->frames + place.innermost);
+    }
+    place.mixed |= place.length < end->length;
+    return place;
+}
+
+/* Adds objects to the place, which is new if the source has none with its frames. */
+static void add_end(struct source *source, struct place place) {
+    for (size_t i = 0; i < source->end_count; i++) {
+        struct place *known = &source->ends[i];
+        if (known->length != place.length || strncmp(known->frames, place.frames, place.length) != 0) continue;
+        known->count += place.count;
+        known->mixed |= place.mixed;
+        return;
+    }
+    source->ends[source->end_count++] = place;
+}
+
 /* The links now lead from sources to ends. */
 static void add_ends(const struct finder *finder, struct place *next) {
     const struct sources *sources = finder->sources;
@@ -186,14 +219,10 @@ static void add_ends(const struct finder *finder, struct place *next) {
     if (finder->link_count > 0) qsort(links, finder->link_count, sizeof *links, by_origin);
     for (size_t i = 0; i < finder->link_count; i++) {
         struct source *source = &sources->sources[links[i].origin];
-        const struct group *end = &finder->ends.groups[links[i].end];
-        if (i > 0 && by_origin(&links[i - 1], &links[i]) == 0) {
-            source->ends[source->end_count - 1].count += links[i].count;
-            continue;
-        }
-        if (source->end_count == 0) source->ends = next;
-        source->end_count++;
-        *next++ = (struct place){end->frames, end->length, end->innermost, links[i].count, !has_one_size(end)};
+        struct place place = place_of(&finder->ends, &finder->ends.groups[links[i].end]);
+        place.count = links[i].count;
+        if (source->end_count == 0) source->ends = next + i;
+        add_end(source, place);
     }
     for (size_t i = 0; i < sources->count; i++) {
         struct source *source = &sources->sources[i];
@@ -201,29 +230,7 @@ static void add_ends(const struct finder *finder, struct place *next) {
     }
 }
 
-/* ---- Functions --------------------------------------------------------------------------------------------------- */
-
-/* Returns true if no caller below these frames resizes a block. */
-static bool only_allocates(const struct finder *finder, const char *frames, size_t length) {
-    const struct trace *trace = finder->trace;
-    for (uint32_t caller = 0; caller < trace->callers; caller++) {
-        const char *name = trace->names[caller];
-        if (!finder->resizes[caller] || strncmp(name, frames, length) != 0) continue;
-        if (name[length] == '\0' || strncmp(name + length, " < ", 3) == 0) return false;
-    }
-    return true;
-}
-
-/* A realloc of NULL allocates an array that may grow, unless it is in a function through which objects of several types
- * are allocated, and which never resizes any. Lua's luaM_malloc_ is one. */
-static bool is_of_allocator(const struct finder *finder, const struct source *source) {
-    for (size_t i = 0; i < source->origin_count; i++) {
-        const struct place *origin = &source->origins[i];
-        if (origin->innermost == 0 || !only_allocates(finder, origin->frames, origin->innermost - strlen(" < ")))
-            return false;
-    }
-    return true;
-}
+/* ---- Operations -------------------------------------------------------------------------------------------------- */
 
 static void count_functions(struct source *source, const trace_op *op) {
     bool several = op->by == TRACE_BY_CALLOC && op->more > 1;
@@ -231,8 +238,6 @@ static void count_functions(struct source *source, const trace_op *op) {
     source->grown += op->by == TRACE_BY_REALLOC;
     if (op->by == TRACE_BY_ALIGNED && op->more > source->align) source->align = op->more;
 }
-
-/* ---- Operations -------------------------------------------------------------------------------------------------- */
 
 static void add_op(struct source *source, uint32_t block, uint16_t thread, bool ends) {
     source->ops[source->count++] = (struct source_op){.object = block, .thread = thread, .ends = ends};
@@ -303,7 +308,6 @@ static bool look(const struct finder *finder) {
     for (size_t i = 0; i < sources->count; i++) {
         struct source *source = &sources->sources[i];
         if (source_is_few(source->allocations, sources->allocations)) continue;
-        source->is_of_allocator = source->grown > 0 && is_of_allocator(finder, source);
         if (!source_look(source, finder->trace->blocks)) return false;
     }
     return true;
@@ -320,7 +324,6 @@ bool sources_find(struct sources *sources, const struct trace *trace) {
     free(finder.links);
     free(finder.joined);
     free(finder.owners);
-    free(finder.resizes);
     groups_free(&finder.origins);
     groups_free(&finder.ends);
     if (!done) sources_free(sources);

@@ -14,6 +14,9 @@
  *     node_copy    48 bytes --/
  *     name_new     48 bytes ---> names_end     5 to 48: it tells nothing about name_new
  *
+ * A place is one line of code. A function like xfree that frees for several callers is a wrapper, and the line is that
+ * of its caller.
+ *
  * A life lasts from the allocation to the free or the first resize, because a pool cannot hold a resized block.
  */
 #ifndef CLI_SOURCES_H
@@ -32,7 +35,7 @@ struct source_op {
 struct place {
     const char *frames;
     size_t length;
-    size_t innermost; /* bytes of `frames` before the frame that identifies the place */
+    size_t innermost; /* bytes of `frames` before the frame that identifies the place: those of wrappers */
     uint64_t count;   /* of these objects */
     bool mixed;       /* a place where objects of other sizes are freed too */
 };
@@ -51,7 +54,7 @@ struct source {
     size_t end_count;
 
     uint64_t arrays;       /* allocated by calloc of several objects */
-    uint64_t grown;        /* allocated by realloc of NULL, as arrays that grow are ... */
+    uint64_t grown;        /* allocated by realloc of NULL, as arrays that grow are */
     uint32_t align;        /* the largest alignment that was asked for, or 0 */
     uint64_t allocations;  /* also the number of lives */
     uint64_t resized;      /* lives that ended with a resize */
@@ -60,7 +63,6 @@ struct source {
     size_t count;          /* recorded operations: count + left = 2 * allocations */
 
     /* Not set for a source with too few allocations: */
-    bool is_of_allocator;       /* ... or in a function of the program that only allocates */
     uint32_t peak;              /* the most objects alive at a time */
     uint32_t threads;           /* how many threads did the operations */
     uint64_t handed;            /* objects freed by a thread other than the one that allocated them */

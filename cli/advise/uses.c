@@ -11,14 +11,6 @@ uint32_t call_line(const struct call *call) {
 
 /* ---- Allocations ------------------------------------------------------------------------------------------------- */
 
-static bool same_tokens(const struct code_file *file, size_t left, size_t right, size_t count) {
-    for (size_t n = 0; n < count; n++) {
-        const struct token *a = &file->tokens[left + n], *b = &file->tokens[right + n];
-        if (a->length != b->length || memcmp(file->text + a->at, file->text + b->at, a->length) != 0) return false;
-    }
-    return true;
-}
-
 /* Reads "sizeof *x", "sizeof(*x)" or "sizeof(type)", which must be all that is there. For the first two, sets *begin
  * and *end to the tokens of x. */
 static bool read_size(const struct code *code, const struct code_file *file, size_t from, size_t to, struct type *type,
@@ -86,35 +78,38 @@ static bool goes_to(const struct code *code, struct call *call, size_t begin, si
     bool pointer = left > 0 && token_is(file, left - 1, "*"); /* "*x = malloc", unless it is a declaration */
     target = code_type_of(code, file, left, at - 1);
     if (!size.text[0]) call->type = target;
-    if (begin > 0 && length == end - begin && same_tokens(file, left, begin, length)) return true;
+    if (begin > 0 && length == end - begin && code_same(file, left, begin, length)) return true;
     if (pointer && left > 1 && file->tokens[left - 2].kind != TOKEN_WORD) return false;
     return target.text[0] && strcmp(target.text, size.text) == 0;
 }
 
-static size_t comma_between(const struct code_file *file, size_t open, size_t close) {
-    unsigned nested = 0;
-    for (size_t at = open + 1; at < close; at++) {
-        nested += token_is(file, at, "(");
-        nested -= token_is(file, at, ")");
-        if (nested == 0 && token_is(file, at, ",")) return at;
-    }
-    return 0;
+/* A number, a text or a word in capitals. */
+static bool is_constant(const struct code_file *file, size_t at) {
+    const struct token *token = &file->tokens[at];
+    for (size_t n = 0; n < token->length && token->kind == TOKEN_WORD; n++)
+        if (file->text[token->at + n] >= 'a' && file->text[token->at + n] <= 'z') return false;
+    return token->kind != TOKEN_MARK;
 }
 
+/* Reads the arguments: one of those that make up the size is the sizeof, and the others are 1. The rest, such as a tag,
+ * is left out, so it must be a constant. */
 static void read_alloc(const struct code *code, struct call *call) {
     const struct code_file *file = call->file;
-    size_t open = call->word + 1, from = open + 1, to = call->close, begin, end;
-    if (call->zeroed) {
-        size_t comma = comma_between(file, open, to);
-        bool first = comma == from + 1 && token_is(file, from, "1");
-        bool last = comma > 0 && comma + 2 == to && token_is(file, comma + 1, "1");
-        if (first) from = comma + 1;
-        if (last) to = comma;
-        if (!first && !last) call->problem = "calloc of several objects is an array";
+    size_t begin = 0, end = 0, factors = 0;
+    bool sized = false;
+    unsigned n = 0;
+    for (size_t at = call->word + 2, behind; at < call->close; at = behind + 1, n++) {
+        behind = wrappers_argument(file, at, call->close);
+        bool alone = behind == at + 1, size = call->wrapper->takes >> n & 1;
+        if (!size && !(alone && is_constant(file, at))) call->problem = "it is given more than a size";
+        if (!size || (alone && token_is(file, at, "1"))) continue;
+        factors++;
+        if (!sized) sized = read_size(code, file, at, behind, &call->type, &begin, &end);
     }
-    bool sized = read_size(code, file, from, to, &call->type, &begin, &end);
+    if (factors > 1) call->problem = "calloc of several objects is an array";
     if (!sized) call->type.text[0] = '\0';
     bool fits = goes_to(code, call, begin, end);
+    if (strcmp(call->type.text, "void") == 0) call->type.text[0] = '\0';
     if (call->problem) return;
     if (!sized)
         call->problem = "its size is not just the sizeof of one type";
@@ -128,8 +123,13 @@ static void read_alloc(const struct code *code, struct call *call) {
 
 static void read_free(const struct code *code, struct call *call) {
     const struct code_file *file = call->file;
-    call->begin = call->word + 2;
-    call->end = call->close;
+    unsigned n = 0;
+    for (size_t at = call->word + 2, behind; at < call->close; at = behind + 1, n++) {
+        behind = wrappers_argument(file, at, call->close);
+        bool freed = call->wrapper->takes >> n & 1;
+        if (freed) call->begin = at, call->end = behind;
+        if (!freed || behind < call->close) call->problem = "it is given more than a block";
+    }
     call->type = code_type_of(code, file, call->begin, call->end);
     if (!call->type.text[0] || strcmp(call->type.text, "void") == 0) {
         call->type.text[0] = '\0';
@@ -139,15 +139,24 @@ static void read_free(const struct code *code, struct call *call) {
 
 /* ---- Calls ------------------------------------------------------------------------------------------------------- */
 
-static bool is_function(const struct code_file *file, size_t at, enum call_kind *kind) {
+static bool is_function(const struct uses *uses, struct call *call) {
     static const char *const others[] = {"realloc",        "reallocarray", "aligned_alloc",      "memalign",
                                          "posix_memalign", "cfree",        "malloc_usable_size", NULL};
-    *kind = token_is(file, at, "free") ? CALL_FREE : CALL_ALLOC;
-    if (*kind == CALL_FREE || token_is(file, at, "malloc") || token_is(file, at, "calloc")) return true;
-    *kind = CALL_OTHER;
-    for (size_t n = 0; others[n]; n++)
-        if (token_is(file, at, others[n])) return true;
-    return false;
+    const struct token *token = &call->file->tokens[call->word];
+    call->wrapper = wrappers_named(&uses->wrappers, call->file->text + token->at, token->length);
+    call->kind = !call->wrapper ? CALL_OTHER : call->wrapper->frees ? CALL_FREE : CALL_ALLOC;
+    for (size_t n = 0; !call->wrapper && others[n]; n++)
+        if (token_is(call->file, call->word, others[n])) return true;
+    return call->wrapper;
+}
+
+/* Is the call what a wrapper itself does? Or is the wrapper declared there? */
+static bool is_within(const struct uses *uses, const struct call *call) {
+    for (size_t n = 0; n < uses->wrappers.count; n++) {
+        const struct wrapper *wrapper = &uses->wrappers.wrappers[n];
+        if (wrapper->file == call->file && wrapper->call == call->word) return true;
+    }
+    return call->file->tokens[call->word].depth == 0 && token_is(call->file, call->word + 1, "(");
 }
 
 /* What follows a call that is a whole expression, or the whole right side of one. */
@@ -170,7 +179,6 @@ static bool read_call(const struct code *code, struct call *call) {
     if (at > 0 && (token_is(file, at - 1, ".") || token_is(file, at - 1, "->"))) return false; /* a member */
     if (file->tokens[at].member) return false;
     size_t close = token_is(file, at + 1, "(") ? code_close(file, at + 1) : 0;
-    call->zeroed = token_is(file, at, "calloc");
     if (close == 0 || file->tokens[at].depth == 0) {
         call->kind = CALL_OTHER;
         call->problem = "it is not a plain call";
@@ -178,9 +186,8 @@ static bool read_call(const struct code *code, struct call *call) {
     }
     call->close = close;
     if (call->kind == CALL_OTHER) {
-        size_t comma = comma_between(file, at + 1, close);
         call->problem = "a pool cannot do this";
-        call->type = code_type_of(code, file, at + 2, comma > 0 ? comma : close);
+        call->type = code_type_of(code, file, at + 2, wrappers_argument(file, at + 2, close));
         if (strcmp(call->type.text, "void") == 0) call->type.text[0] = '\0';
         return true;
     }
@@ -203,12 +210,11 @@ static bool add_call(struct uses *uses, const struct call *call) {
 }
 
 static bool is_of_word(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Does a macro's text name a function of malloc's family? */
-static bool macro_calls(const struct code_file *file, size_t at) {
-    static const char *const names[] = {"malloc", "calloc", "realloc", "free", NULL};
+/* Does a macro's text name a function of malloc's family, or a wrapper? */
+static bool macro_calls(const struct uses *uses, const struct code_file *file, size_t at) {
     const struct token *token = &file->tokens[at];
     const char *text = file->text + token->at, *end = text + token->length;
     if (token->kind != TOKEN_DIRECTIVE || token->length == 0) return false;
@@ -217,8 +223,8 @@ static bool macro_calls(const struct code_file *file, size_t at) {
     for (; text < end; text++) {
         size_t length = 0;
         while (text + length < end && is_of_word(text[length])) length++;
-        for (size_t n = 0; names[n]; n++)
-            if (length == strlen(names[n]) && memcmp(text, names[n], length) == 0) return true;
+        if (length == strlen("realloc") && memcmp(text, "realloc", length) == 0) return true;
+        if (wrappers_named(&uses->wrappers, text, length)) return true;
         text += length;
     }
     return false;
@@ -227,10 +233,10 @@ static bool macro_calls(const struct code_file *file, size_t at) {
 static bool find_in(struct uses *uses, const struct code *code, const struct code_file *file) {
     for (size_t at = 0; at < file->count; at++) {
         struct call call = {.file = file, .word = at};
-        if (macro_calls(file, at)) {
+        if (macro_calls(uses, file, at)) {
             call.kind = CALL_OTHER;
             call.problem = "a macro names it";
-        } else if (file->tokens[at].kind != TOKEN_WORD || !is_function(file, at, &call.kind) ||
+        } else if (file->tokens[at].kind != TOKEN_WORD || !is_function(uses, &call) || is_within(uses, &call) ||
                    !read_call(code, &call)) {
             continue;
         }
@@ -240,6 +246,7 @@ static bool find_in(struct uses *uses, const struct code *code, const struct cod
 }
 
 bool uses_find(struct uses *uses, const struct code *code) {
+    if (!wrappers_find(&uses->wrappers, code)) return false;
     for (size_t n = 0; n < code->count; n++)
         if (!find_in(uses, code, &code->files[n])) return false;
     return true;
@@ -247,5 +254,6 @@ bool uses_find(struct uses *uses, const struct code *code) {
 
 void uses_free(struct uses *uses) {
     free(uses->calls);
+    wrappers_free(&uses->wrappers);
     *uses = (struct uses){0};
 }

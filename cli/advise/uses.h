@@ -1,8 +1,8 @@
-/* cli/advise/uses.h: the calls of malloc's family in a program's files, and what is understood of them. */
+/* cli/advise/uses.h: the calls of malloc's family, and of wrappers of it, in a program's files, and what is understood of them. */
 #ifndef CLI_USES_H
 #define CLI_USES_H
 
-#include "code.h"
+#include "wrappers.h"
 
 enum call_kind {
     CALL_ALLOC,
@@ -15,14 +15,15 @@ struct call {
     size_t word, close; /* tokens: the function's name, and the last parenthesis; close 0: it is no call */
     size_t begin, end;  /* tokens: the expression that is freed */
     enum call_kind kind;
-    bool zeroed;         /* by calloc */
-    struct type type;    /* what is allocated or freed; "" if it is not known */
+    const struct wrapper *wrapper; /* malloc, calloc, free or a wrapper; NULL for CALL_OTHER */
+    struct type type;              /* what is allocated or freed; "" if it is not known */
     const char *problem; /* why the call cannot be rewritten, a sentence without a full stop; NULL if it can be */
 };
 
 struct uses {
     struct call *calls; /* in the order of files and lines */
     size_t count, room;
+    struct wrappers wrappers;
 };
 
 /* Returns false if memory runs out. The code must outlive the calls. */

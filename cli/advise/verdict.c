@@ -7,6 +7,7 @@
 
 enum {
     RESIZED_SHARE = 100,     /* if one life in this many ends with a resize, the source is left with malloc */
+    GROWN_LEAST = 1000,      /* if none of so many is resized, it is fewer than 1 in 300 at 95 % */
     SIZE_MOST = 8192,        /* two pages */
     TYPE_STEP = 4,           /* struct sizes are multiples of this, except for structs with only short members */
     ALONE_SHARE = 20,        /* in an arena, one object in this many may die alone */
@@ -77,7 +78,7 @@ static bool leave(struct verdict *verdict) {
                     "%s of them are arrays, as calloc is asked for several objects at once: another run may need other "
                     "lengths.",
                     source->arrays == source->allocations ? "All" : cli_count(source->arrays).text);
-    } else if (source->grown * RESIZED_SHARE >= source->allocations && !source->is_of_allocator) {
+    } else if (source->grown * RESIZED_SHARE >= source->allocations && source->allocations < GROWN_LEAST) {
         verdict_say(verdict,
                     "%s of them come from realloc of NULL, as arrays do that grow: another run may resize them.",
                     source->grown == source->allocations ? "All" : cli_count(source->grown).text);
@@ -215,7 +216,9 @@ void verdict_of(struct verdict *verdict, const struct source *source, const stru
                     "They come from %s places, and need one pool, as the same code frees them without telling them "
                     "apart. ",
                     cli_count(source->origin_count).text);
-    if (source->grown > 0) verdict_say(verdict, "They come from realloc of NULL, in a function that resizes nothing. ");
+    if (source->grown > 0)
+        verdict_say(verdict, "They come from realloc of NULL, but %s resized. ",
+                    source->resized == 0 ? "none is" : "hardly any are");
     bool shared = source->threads > 1, arena = !shared && die_together(source);
     name_pool(verdict, others, count);
     verdict->advice = shared ? ADVICE_SHARED : arena ? ADVICE_ARENA : ADVICE_POOL;

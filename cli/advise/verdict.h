@@ -4,8 +4,8 @@
  *     sizes differ                                    leave it
  *     1 % or more are resized by realloc              leave it: the program treats them as blocks from malloc
  *     1 % or more are arrays by calloc                leave it: another run may need other lengths
- *     1 % or more come from realloc of NULL, in a
- *     function that is no allocator of the program    leave it: arrays that happened not to grow
+ *     1 % or more come from realloc of NULL, and
+ *     there are fewer than 1,000 of them              leave it: arrays that happened not to grow
  *     aligned to more than a page                     leave it
  *     larger than two pages                           leave it: using them takes longer than any allocator
  *     the size is not a multiple of 4                 leave it: text, not objects of a type
@@ -61,9 +61,12 @@ void name_pool(struct verdict *verdict, const struct verdict *others, size_t cou
 /* Prints text from the trace in a form that is safe in a terminal and in a C comment. */
 void name_print(FILE *out, const char *text, size_t length);
 
-/* Prints where the source's objects are allocated: the frames that those of one origin have in common, with " and "
- * between origins. */
+/* Prints where the source's objects are allocated, as "list_add (list.c:9), through xmalloc", with " and " between
+ * origins. */
 void name_print_source(FILE *out, const struct source *source);
+
+/* Prints the function that the place calls, "xmalloc", if its frames within are of wrappers. */
+void name_print_wrapper(FILE *out, const struct place *place);
 
 /* Prints a sentence with the places where most of them are freed; nothing if none is. */
 void name_print_ends(FILE *out, const struct source *source);

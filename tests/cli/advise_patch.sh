@@ -101,21 +101,22 @@ fi
 variant() { # POOL REASON FILE SCRIPT [FILE SCRIPT]: sed changes the files; then this pool must be done by hand, by this reason
   pool=$1 reason=$2 folder_of=variant$((passed + failed))
   shift 2
-  cp -r "$top/tests/cli/shop" "$folder_of"
+  cp -r "$top/tests/cli/$program" "$folder_of"
   while [ $# -gt 0 ]; do
     sed -i "$2" "$folder_of/$1"
-    check "the script changes $1" [ "$(cmp -s "$folder_of/$1" "$top/tests/cli/shop/$1"; echo $?)" = 1 ]
+    check "the script changes $1" [ "$(cmp -s "$folder_of/$1" "$top/tests/cli/$program/$1"; echo $?)" = 1 ]
     shift 2
   done
   build "$folder_of"
   record "$folder_of"
   sed -n "/^# $pool: /,/^#\$/p" "$folder_of.diff" > out
-  check "$pool is done by hand" grep -q "^# $pool: .*; by hand" out
-  prints "by hand: $reason"
+  check "$pool is done by hand" grep -q "^# $pool: .*; .*by hand" out
+  prints "$reason"
   check "$pool is not in the diff" [ "$(grep -c "^+.*$pool" "$folder_of.diff")" -eq 0 ]
   still_works "$folder_of"
 }
 
+program=shop
 new='struct order \*order = calloc(1, sizeof \*order);'
 variant order_new_pool 'no call of malloc or calloc is in this line: it is in a macro, a library or a wrapper' \
   order.c "s/$new/struct order *order = NEW(struct order);/" shop.h 's/^struct order {/#define NEW(type) calloc(1, sizeof(type))\n&/'
@@ -130,7 +131,7 @@ variant order_new_pool 'a pool cannot do this' order.c \
 variant order_new_pool 'a pool cannot do this' order.c \
   's/^void order_end/size_t malloc_usable_size(void *);\nsize_t room(struct order *order);\nsize_t room(struct order *order) {\n    return malloc_usable_size(order);\n}\n&/'
 variant order_new_pool 'the type of what it frees is not plain from the text' order.c \
-  's/^void order_end/void any_end(void *any);\nvoid any_end(void *any) {\n    free(any);\n}\n&/'
+  's/^void order_end/void any_end(void **any);\nvoid any_end(void **any) {\n    free(*any);\n}\n&/'
 variant order_new_pool 'it is not a plain call' order.c 's/^void order_end/void (*end_any)(void *) = free;\n&/'
 variant order_new_pool 'the result does not go to a pointer of just this type' order.c \
   's/calloc(1, sizeof \*order);/NULL;\n    char *bytes = calloc(1, sizeof(struct order));\n    order = (void *)bytes;/'
@@ -142,9 +143,63 @@ variant order_new_pool 'main in shop.c is not understood' shop.c 's/^int main(vo
 variant add_pool 'its type is .*, that of others is ' shop.c \
   's/free(tree);/any_end(tree);/; s/^static leaf \*add(/struct bud {\n    char rest[48];\n};\n\nstatic void any_end(void *any) {\n    free(any);\n}\n\n&/; s/^        leaf \*tree = NULL;/&\n        for (int i = 0; i < 100; i++) {\n            struct bud *bud = malloc(sizeof *bud);\n            any_end(bud);\n        }/'
 variant order_new_pool 'blocks of other sources are freed there too, and the pool.s free takes only its own' order.c \
-  's/^void order_end/static void any_end(void *any) {\n    free(any);\n}\n\n&/; s/free(order->note);$/any_end(order->note);/; s/free(order);$/any_end(order);/'
+  's/^void order_end/static void any_end(void **any) {\n    free(*any);\n}\n\n&/; s/free(order->note);$/any_end((void **)\&order->note);/; s/free(order);$/any_end((void **)\&order);/'
 variant add_pool 'several threads use it, and each needs its own add_pool_local' shop.c \
   's/^static unsigned end(/static void *add_one(void *tree) {\n    return add(tree, 7);\n}\n\n&/; s/^#include <stdio.h>/#include <pthread.h>\n&/; s/^        sum += end(tree);/        pthread_t thread;\n        pthread_create(\&thread, NULL, add_one, tree);\n        pthread_join(thread, NULL);\n&/'
+
+# ---- wrappers: Z_Malloc with a header, and ck_calloc ----
+
+program=zone
+cp -r "$top/tests/cli/zone" zone
+build zone
+record zone
+cp zone.diff out
+prints ': 2 in the diff below, 0 to be done by hand.$' \
+  '^# spawn_pool: pool of struct mobj, 72 bytes with the header of Z_Malloc, capacity [0-9]*; in the diff$' \
+  '^# ck_calloc_pool: arena of struct node, 24 bytes, capacity 120; in the diff$' \
+  '^-    mobj = Z_Malloc(sizeof(\*mobj), PU_LEVEL, NULL);$' '^+    mobj = spawn_pool_alloc(&spawn_objects);$' \
+  '^-    Z_Free(mobj);$' '^+    spawn_pool_free(&spawn_objects, mobj);$' \
+  '^+    struct node \*node = (struct node \*)ck_calloc_pool_alloc_zeroed(&ck_calloc_objects);$' \
+  '^+        ck_calloc_pool_free(&ck_calloc_objects, node);$' '^#   What Z_Malloc does besides, '
+check 'each call is changed, and no other' [ "$(grep -c '^-[^-]' zone.diff)" -eq 4 ]
+still_works zone
+
+by_hand() { # REASON FILE SCRIPT: as variant, for the pool of Z_Malloc; no type is told that is only one of the wrapper
+  reason=$1
+  shift
+  variant spawn_pool "$reason" "$@"
+  check 'no type of the wrapper' [ "$(grep -c 'POOL_TYPE(.*\(void\|header\))' "$folder_of.diff")" -eq 0 ]
+}
+through() { # as by_hand: the line says that it is the wrapper
+  by_hand "$@"
+  check 'that is through Z_Malloc' grep -q '^# spawn_pool: .*; allocates through Z_Malloc: by hand$' "$folder_of.diff"
+  check 'without the calls of others' [ "$(sed -n '/^# spawn_pool: /,/^#$/p' "$folder_of.diff" | grep -c 'Z_Free(name)')" -eq 0 ]
+}
+by_hand 'the type of what it frees is not plain from the text' game.c 's/Z_Free(mobj);/void *any = mobj;\n    Z_Free(any);/'
+by_hand 'it is not a plain call' game.c \
+  's/^int main/static int is_there(void) {\n    void (*other)(void *) = Z_Free;\n    return other != NULL;\n}\n\n&/; s/^    printf/    sum += is_there() - 1;\n&/'
+through 'it is given more than a size' game.c 's/PU_LEVEL, NULL/PU_LEVEL, \&mobj/'
+through 'its size is not just the sizeof of one type' game.c 's/sizeof(\*mobj), PU/sizeof(*mobj) + 8, PU/'
+# What sometimes does not allocate or free is no wrapper: it may have a list of free blocks, or count references.
+inside='^#   spawn (game.c:22), through Z_Malloc$' also='blocks of other sources are freed there too'
+through "$inside" zone.c 's/header \*block = NULL;/static header *last;\n    header *block = last;/'
+through "$inside" zone.c 's/if (tag < 0) exit(1);/static long room[10];\n    if (tag < 0) return room;/'
+through "$inside" zone.c 's/while (!block) block/if (!block) block/'
+by_hand "$also" zone.c 's/    head->id = 0;/    if (head->tag-- < 0) return;/'
+by_hand "$also" zone.c 's/    free(head);/    if (head->tag > 0) free(head);/'
+by_hand "$also" zone.c 's/    free(head);/    for (; head; head = NULL) free(head);/'
+program=shop
+
+# ---- one realloc for the whole program: objects that are never resized are no arrays ----
+
+cp -r "$top/tests/cli/hook" hook
+build hook
+record hook
+run 0 "$kolk" advise hook.zst
+prints '^arena  *node_new_pool  *48 .* 4,600 ' 'They come from realloc of NULL, but none is resized. ' \
+  '^leave it: main (hook.c:[0-9]*), through hook$'
+cp hook.diff out
+prints '^# node_new_pool: .*; allocates through hook: by hand$' '^#   node_new (hook.c:[0-9]*), through hook$'
 
 # ---- no lines, no sources, and words that are not understood ----
 
