@@ -64,16 +64,17 @@
 #define KOLK_END_ __extension__
 #endif
 
-/* These two enclose function bodies, which are C: a C++ compiler might warn about their casts and about NULL. */
+/* These two enclose function bodies, which are C99: a C++ compiler might warn about their casts and about NULL, and one
+ * of C about variables that are not declared at the top of a block, as programs in the style of C90 demand. */
 #ifdef __cplusplus
 #define KOLK_BODIES_BEGIN_                                                                                             \
     _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wold-style-cast\"")                              \
         _Pragma("GCC diagnostic ignored \"-Wzero-as-null-pointer-constant\"")
-#define KOLK_BODIES_END_ _Pragma("GCC diagnostic pop")
 #else
-#define KOLK_BODIES_BEGIN_
-#define KOLK_BODIES_END_
+#define KOLK_BODIES_BEGIN_                                                                                             \
+    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wdeclaration-after-statement\"")
 #endif
+#define KOLK_BODIES_END_ _Pragma("GCC diagnostic pop")
 
 #define KOLK_UNLIKELY_(condition)  __builtin_expect(!!(condition), 0)
 #define KOLK_UNREACHABLE_()        __builtin_unreachable()
