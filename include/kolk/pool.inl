@@ -68,7 +68,7 @@ KOLK_FOLDED_INLINE_ void *kolk_pool_alloc_in_(kolk_pool *pool, unsigned char *sl
     return slots + index * stride;
 }
 
-KOLK_INLINE_ void *kolk_pool_alloc_sized_(kolk_pool *pool, size_t stride) {
+KOLK_INLINE_USES_(1) void *kolk_pool_alloc_sized_(kolk_pool *pool, size_t stride) {
     return kolk_pool_alloc_in_(pool, pool->slots, pool->states, stride);
 }
 
