@@ -69,9 +69,9 @@ $CC "$program.c" "$program.0.o" "$program.2.o" "$1" -o "$program" -pthread
 echo "${1##*/} within a shared library"
 $CC -shared -Wl,-z,text -Wl,--whole-archive "$1" -Wl,--no-whole-archive -o "$program.so" -pthread
 
-if $CC -std=gnu99 -Iinclude -c -o "$program" src/base/base.c 2> "$program.said" || ! grep -q 'kolk is C11: compile its own files as C' "$program.said"; then
+if $CC -std=gnu89 -Iinclude -c -o "$program" src/base/base.c 2> "$program.said" || ! grep -q 'kolk is C: compile its own files as C' "$program.said"; then
   cat "$program.said" >&2
-  echo "The library's files, compiled as C99, do not say that they are C11." >&2
+  echo "The library's files, compiled as gnu89, do not say that they are C99." >&2
   exit 1
 fi
 
