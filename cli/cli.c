@@ -221,9 +221,9 @@ static const cli_verb *find_verb(const cli_verb *const *verbs, const char *name)
 int cli_run(const cli_verb *const *verbs, int argc, char **argv) {
     set_fallbacks(common_options);
     const char *word = argc > 1 ? argv[1] : "";
-    if (!*word) return cli_fail(CLI_USAGE, "expected a verb; 'kolk help' lists them");
     want_help = !strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h");
     want_version = !strcmp(word, "--version");
+    if (!*word) return run(verbs, NULL, 0, NULL) == CLI_OK ? CLI_USAGE : CLI_FAILED;
     if (want_version || (want_help && (argc == 2 || !strcmp(argv[2], "help")))) return run(verbs, NULL, 0, NULL);
     if (want_help && argc > 3) return cli_fail(CLI_USAGE, "help takes one verb, and there is one more: '%s'", argv[3]);
     if (*word == '-' && !want_help)

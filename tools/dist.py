@@ -65,13 +65,19 @@ HPP = {
     "kolk.hpp": "the classes for C++. A program of C++ includes it in place of kolk.h, which must be in the same folder",
     "kolk_gta.hpp": "GTA's pool with the names of the plugin-sdk, for C++. It includes kolk.h, which must be in the same folder",
 }
-KOLK_C = "the library. Compile it as C11 or later, and link it with your program, which includes kolk.h and may be C or C++"
+KOLK_C = "the library. Compile it as C99 or later, and link it with your program, which includes kolk.h and may be C or C++"
 
-# In one file, a name from one part may be a variable in another, and what a header offers may be unused.
+# In one file, a name from one part may be a variable in another, two parts may declare the same, and what a header
+# offers may be unused. A program in an older dialect may compile the file with its own warnings.
 QUIET = """
 #if defined(__GNUC__)
 #pragma GCC diagnostic ignored "-Wshadow"
 #pragma GCC diagnostic ignored "-Wunused-function"
+#pragma GCC diagnostic ignored "-Wredundant-decls"
+#pragma GCC diagnostic ignored "-Wdeclaration-after-statement"
+#if __STDC_VERSION__ < 201112L
+#pragma GCC diagnostic ignored "-Wpedantic" /* of what gcc and clang know in C99 too: _Static_assert, _Alignas ... */
+#endif
 #endif
 """
 

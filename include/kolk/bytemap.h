@@ -140,7 +140,7 @@ KOLK_USES_(1) void kolk_bytemap_flush(kolk_bytemap *pool);
 /* New: looks at the slots after first_free, then at the slots from 0 up to it. The first free slot becomes first_free,
  * and its seed becomes seed + 1 modulo 128. If no slot is free, returns NULL and sets first_free to -1. So a slot that
  * was just deleted is not used again before the cursor has gone round. */
-KOLK_INLINE_ void *kolk_bytemap_new(kolk_bytemap *pool);
+KOLK_INLINE_USES_(1) void *kolk_bytemap_new(kolk_bytemap *pool);
 
 /* New(handle), for loading: returns the object in the handle's slot, with the seed that pool->seeds selects. first_free
  * is then the lowest free slot, or -1 if none is left (as after `new` in a full pool). Returns NULL if the slot is in
@@ -150,7 +150,7 @@ KOLK_USES_(1) void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle);
 /* Delete: the slot becomes free and keeps its seed; first_free moves down to it, but never up. NULL does nothing. Any
  * other pointer is a bug of the caller: it is not from this pool, is not the start of a slot, or its slot is already
  * free. */
-KOLK_INLINE_ void kolk_bytemap_delete(kolk_bytemap *pool, void *object);
+KOLK_INLINE_USES_(1) void kolk_bytemap_delete(kolk_bytemap *pool, void *object);
 
 /* SetFreeAt and SetIdAt in one, to bring a saved pool back: sets the byte of a slot, with flag and seed. The object and
  * first_free do not change. Returns false, and changes nothing, if there is no such slot. */

@@ -64,16 +64,17 @@
 #define KOLK_END_ __extension__
 #endif
 
-/* These two enclose function bodies, which are C: a C++ compiler might warn about their casts and about NULL. */
+/* These two enclose function bodies, which are C99: a C++ compiler might warn about their casts and about NULL, and one
+ * of C about variables that are not declared at the top of a block, as programs in the style of C90 demand. */
 #ifdef __cplusplus
 #define KOLK_BODIES_BEGIN_                                                                                             \
     _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wold-style-cast\"")                              \
         _Pragma("GCC diagnostic ignored \"-Wzero-as-null-pointer-constant\"")
-#define KOLK_BODIES_END_ _Pragma("GCC diagnostic pop")
 #else
-#define KOLK_BODIES_BEGIN_
-#define KOLK_BODIES_END_
+#define KOLK_BODIES_BEGIN_                                                                                             \
+    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wdeclaration-after-statement\"")
 #endif
+#define KOLK_BODIES_END_ _Pragma("GCC diagnostic pop")
 
 #define KOLK_UNLIKELY_(condition)  __builtin_expect(!!(condition), 0)
 #define KOLK_UNREACHABLE_()        __builtin_unreachable()
@@ -207,24 +208,27 @@ KOLK_ALWAYS_INLINE_ void kolk_set_(uint32_t *at, uint32_t number) {
 
 /* Marks, in place of KOLK_API_, a function whose n-th argument points to a struct that must be initialised. gcc 11 and
  * later then warns where it sees that a program has forgotten to initialise it (-Wmaybe-uninitialized, part of -Wall).
- * It warns without this mark if the argument is a pointer to const, or if the function is inline. Older gcc and clang
- * have no such warning. g++ would warn of each std::unique_ptr whose deleter is such a function. */
+ * It warns without this mark if the argument is a pointer to const, or if it has inlined the function, which it seldom
+ * does in main. Older gcc and clang have no such warning. g++ would warn of each std::unique_ptr whose deleter is such
+ * a function. */
 #ifndef __cplusplus
 #ifdef __has_attribute
 #if __has_attribute(__access__)
-#define KOLK_USES_(n) KOLK_API_ __attribute__((__access__(__read_write__, n)))
+#define KOLK_NEEDS_INIT_(n) __attribute__((__access__(__read_write__, n)))
 #endif
 #endif
 #endif
-#ifndef KOLK_USES_
-#define KOLK_USES_(n) KOLK_API_
+#ifndef KOLK_NEEDS_INIT_
+#define KOLK_NEEDS_INIT_(n)
 #endif
+#define KOLK_USES_(n) KOLK_API_ KOLK_NEEDS_INIT_(n)
 
 #ifdef KOLK_EXTERN
 #define KOLK_INLINE_ KOLK_API_
 #else
 #define KOLK_INLINE_ KOLK_API_ KOLK_NOT_EMITTED_ KOLK_INLINE_AT_O0_
 #endif
+#define KOLK_INLINE_USES_(n) KOLK_INLINE_ KOLK_NEEDS_INIT_(n)
 
 /* Like KOLK_INLINE_, for a function that a constant argument reduces to a few instructions. It is always inlined,
  * because a call would compute at run time what the compiler knows. */

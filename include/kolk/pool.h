@@ -127,10 +127,10 @@ KOLK_USES_(1) void kolk_pool_deinit(kolk_pool *pool);
 
 /* Frees an object of this pool; all its handles are stale from now on. NULL does nothing. Any other pointer is a bug of
  * the caller: it is not from this pool, is not the start of an object, was never handed out, or is free already. */
-KOLK_INLINE_ void kolk_pool_free(kolk_pool *pool, void *object);
+KOLK_INLINE_USES_(1) void kolk_pool_free(kolk_pool *pool, void *object);
 
 /* Returns an object, or NULL if the pool is full: see When it is full. */
-KOLK_INLINE_ KOLK_ALLOCATES_ void *kolk_pool_alloc(kolk_pool *pool);
+KOLK_INLINE_USES_(1) KOLK_ALLOCATES_ void *kolk_pool_alloc(kolk_pool *pool);
 
 /* The same; all bytes of the object are 0. */
 KOLK_USES_(1) KOLK_ALLOCATES_ void *kolk_pool_alloc_zeroed(kolk_pool *pool);
@@ -144,7 +144,7 @@ KOLK_USES_(1) KOLK_ALLOCATES_ void *kolk_pool_alloc_zeroed(kolk_pool *pool);
  * Use the result, because it may be at another address. If the slot is worn out, the new object is that of an alloc;
  * and under a tool that watches malloc (KOLK_BYPASS) it is another block. If the alloc or malloc fails, the result is
  * NULL, and the old object is freed. */
-KOLK_INLINE_ void *kolk_pool_renew(kolk_pool *pool, void *object);
+KOLK_INLINE_USES_(1) void *kolk_pool_renew(kolk_pool *pool, void *object);
 
 /* Frees all live objects. An object that a reset hook allocates meanwhile may be freed too, or may stay. Afterwards
  * slots are reused from the lowest one on, and all handles are stale. Worn-out slots stay worn out. */
@@ -219,8 +219,8 @@ typedef struct kolk_cursor {
 } kolk_cursor;
 
 KOLK_INLINE_ kolk_cursor kolk_pool_each(const kolk_pool *pool);
-KOLK_INLINE_ void *kolk_cursor_next(kolk_cursor *cursor);
-KOLK_INLINE_ void *kolk_cursor_next_run(kolk_cursor *cursor, uint32_t *length);
+KOLK_INLINE_USES_(1) void *kolk_cursor_next(kolk_cursor *cursor);
+KOLK_INLINE_USES_(1) void *kolk_cursor_next_run(kolk_cursor *cursor, uint32_t *length);
 
 /* Begins a walk over n slots only, from slot `first` on; slots beyond the last one are ignored. With this, threads can
  * divide the work: each walks over a part of the slots from 0 to capacity - 1. */
@@ -374,7 +374,7 @@ typedef struct kolk_age_cursor {
 } kolk_age_cursor;
 
 KOLK_USES_(1) kolk_age_cursor kolk_pool_each_oldest(kolk_pool *pool);
-KOLK_INLINE_ void *kolk_age_cursor_next(kolk_age_cursor *cursor);
+KOLK_INLINE_USES_(1) void *kolk_age_cursor_next(kolk_age_cursor *cursor);
 
 KOLK_USES_(1) void *kolk_pool_oldest(kolk_pool *pool); /* NULL: no object is alive */
 KOLK_USES_(1) void *kolk_pool_newest(kolk_pool *pool);

@@ -68,7 +68,7 @@ KOLK_FOLDED_INLINE_ void *kolk_pool_alloc_in_(kolk_pool *pool, unsigned char *sl
     return slots + index * stride;
 }
 
-KOLK_INLINE_ void *kolk_pool_alloc_sized_(kolk_pool *pool, size_t stride) {
+KOLK_INLINE_USES_(1) void *kolk_pool_alloc_sized_(kolk_pool *pool, size_t stride) {
     return kolk_pool_alloc_in_(pool, pool->slots, pool->states, stride);
 }
 
@@ -221,7 +221,8 @@ KOLK_FOLDED_INLINE_ kolk_group_ kolk_pool_mask_(const uint8_t *states) {
            (uint64_t)KOLK_HIGH_BITS_(states + 32) << 32 | (uint64_t)KOLK_HIGH_BITS_(states + 48) << 48;
 #elif KOLK_GROUP == 64 && UINTPTR_MAX > UINT32_MAX
     uint64_t mask = 0;
-    for (unsigned n = 0; n < KOLK_GROUP; n += 8) {
+    unsigned n; /* outside the loop for gnu89 */
+    for (n = 0; n < KOLK_GROUP; n += 8) {
         const uint8_t *at = states + n;
         uint64_t bytes = at[0] | (uint64_t)at[1] << 8 | (uint64_t)at[2] << 16 | (uint64_t)at[3] << 24 |
                          (uint64_t)at[4] << 32 | (uint64_t)at[5] << 40 | (uint64_t)at[6] << 48 | (uint64_t)at[7] << 56;
@@ -230,7 +231,8 @@ KOLK_FOLDED_INLINE_ kolk_group_ kolk_pool_mask_(const uint8_t *states) {
     return mask;
 #else
     kolk_group_ mask = 0;
-    for (unsigned n = 0; n < KOLK_GROUP; n += 4) {
+    unsigned n; /* outside the loop for gnu89 */
+    for (n = 0; n < KOLK_GROUP; n += 4) {
         const uint8_t *at = states + n;
         uint32_t bytes = at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
         kolk_group_ four = (bytes >> 7 & 0x01010101u) * 0x10204080u >> 28;

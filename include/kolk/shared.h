@@ -185,7 +185,7 @@ KOLK_USES_(1) void kolk_shared_local_flush(kolk_shared_local *local);
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
 /* Returns an object, or NULL: see Capacity above. Lock-free. */
-KOLK_INLINE_ void *kolk_shared_alloc(kolk_shared_local *local);
+KOLK_INLINE_USES_(1) void *kolk_shared_alloc(kolk_shared_local *local);
 
 /* The same, but waits for an object until the deadline, and then returns NULL. With KOLK_NOW it works like
  * kolk_shared_alloc. Waiting threads are served in order of arrival; an alloc that does not wait may overtake them.
@@ -200,7 +200,7 @@ KOLK_USES_(1) void *kolk_shared_alloc_wait(kolk_shared_local *local, kolk_deadli
  * not the start of an object. If two threads free the same object at the very same moment, it can happen that neither
  * free is reported; the slot is then handed out twice. With `.exact`, one of them is always reported; this costs some
  * nanoseconds per free. Lock-free. */
-KOLK_INLINE_ void kolk_shared_free(kolk_shared_local *local, void *object);
+KOLK_INLINE_USES_(1) void kolk_shared_free(kolk_shared_local *local, void *object);
 
 /* ---- Many at once ------------------------------------------------------------------------------------------------ */
 

@@ -22,7 +22,7 @@ KOLK_INLINE_ uint32_t *kolk_magazine_entry_(kolk_magazine_ *magazine, uint32_t n
     return (uint32_t *)(void *)(magazine + 1) + n;
 }
 
-KOLK_INLINE_ void *kolk_shared_alloc_sized_(kolk_shared_local *local, size_t stride) {
+KOLK_INLINE_USES_(1) void *kolk_shared_alloc_sized_(kolk_shared_local *local, size_t stride) {
     uint32_t *lives = local->lives;
     if (KOLK_UNLIKELY_(!lives)) return kolk_shared_alloc_short_(local);
     kolk_magazine_ *magazine = local->magazine;

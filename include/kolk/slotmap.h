@@ -187,11 +187,11 @@ KOLK_API_ size_t kolk_slotmap_memory_size(const kolk_slotmap_desc *desc);
 
 /* Returns a new object, the last of the array, and stores its handle in *out (out may be NULL). If the map is full and
  * cannot grow, returns NULL and stores the null handle. */
-KOLK_INLINE_ void *kolk_slotmap_add(kolk_slotmap *map, kolk_handle *out);
+KOLK_INLINE_USES_(1) void *kolk_slotmap_add(kolk_slotmap *map, kolk_handle *out);
 
 /* Removes the object of a handle; the last object moves to its place. If get would return NULL, returns false and does
  * nothing, so a second removal is harmless. */
-KOLK_INLINE_ bool kolk_slotmap_remove(kolk_slotmap *map, kolk_handle handle);
+KOLK_INLINE_USES_(1) bool kolk_slotmap_remove(kolk_slotmap *map, kolk_handle handle);
 
 /* The same for the object at this place of the array. Returns false if the array has no such place. */
 KOLK_INLINE_ bool kolk_slotmap_remove_at(kolk_slotmap *map, uint32_t index);
@@ -259,7 +259,7 @@ typedef struct kolk_slotmap_cursor {
 } kolk_slotmap_cursor;
 
 KOLK_INLINE_ kolk_slotmap_cursor kolk_slotmap_each(const kolk_slotmap *map);
-KOLK_INLINE_ void *kolk_slotmap_cursor_next(kolk_slotmap_cursor *cursor);
+KOLK_INLINE_USES_(1) void *kolk_slotmap_cursor_next(kolk_slotmap_cursor *cursor);
 
 /* ---- Snapshots ---------------------------------------------------------------------------------------------------
  *

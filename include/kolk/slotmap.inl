@@ -38,7 +38,7 @@ KOLK_INLINE_ uint32_t kolk_slotmap_slot(const kolk_slotmap *map, kolk_handle han
 }
 
 /* The first free slot owns the first free place, and its cell already has that place. */
-KOLK_INLINE_ void *kolk_slotmap_add_sized_(kolk_slotmap *map, kolk_handle *out, size_t stride) {
+KOLK_INLINE_USES_(1) void *kolk_slotmap_add_sized_(kolk_slotmap *map, kolk_handle *out, size_t stride) {
     uint32_t place = map->count;
     if (KOLK_UNLIKELY_(place >= map->add_bound)) return kolk_slotmap_add_slow_(map, out);
     uint32_t slot = map->owners[place];
@@ -52,7 +52,7 @@ KOLK_INLINE_ void *kolk_slotmap_add(kolk_slotmap *map, kolk_handle *out) {
 }
 
 /* Swaps the places of two slots: the removed object's and the last object's. */
-KOLK_INLINE_ bool kolk_slotmap_remove_sized_(kolk_slotmap *map, kolk_handle handle, size_t stride) {
+KOLK_INLINE_USES_(1) bool kolk_slotmap_remove_sized_(kolk_slotmap *map, kolk_handle handle, size_t stride) {
     uint32_t slot = kolk_handle_index_(handle, map->tag);
     uint32_t generation = kolk_handle_generation_(handle);
     if (KOLK_UNLIKELY_(slot >= map->remove_bound || generation == KOLK_GENERATION_MAX))

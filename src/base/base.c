@@ -1,7 +1,7 @@
 /* base.c: emits the inline functions of base.h, for programs whose compiler did not inline them, and contains the texts
  * of the statuses. */
-#if __STDC_VERSION__ < 201112L
-#error "kolk is C11: compile its own files as C (not C++), -std=c11 or later; programs may be C99 or C++17"
+#if __STDC_VERSION__ < 199901L
+#error "kolk is C: compile its own files as C (not C++), -std=c99 or later; programs may also be gnu89 or C++17"
 #endif
 #undef KOLK_EXTERN /* the functions of base.inl are emitted here, even if the program defines it */
 #define KOLK_BASE_INLINE KOLK_INLINE_

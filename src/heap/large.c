@@ -90,7 +90,7 @@ static bool take_pages_apart(size_t size, kolk_large_block_ *block) {
 
 #ifdef _WIN32 /* malloc's blocks are not aligned there, and aligned blocks need a different free */
 static bool can_malloc(size_t align) {
-    return align <= _Alignof(max_align_t);
+    return align <= KOLK_MALLOC_ALIGN_;
 }
 
 static void *malloc_aligned(size_t align, size_t size) {
@@ -105,7 +105,7 @@ static bool can_malloc(size_t align) {
 
 static void *malloc_aligned(size_t align, size_t size) {
     void *start;
-    if (align <= _Alignof(max_align_t)) return malloc(size);
+    if (align <= KOLK_MALLOC_ALIGN_) return malloc(size);
     return posix_memalign(&start, align, size) == 0 ? start : NULL;
 }
 #endif

@@ -13,6 +13,9 @@
 #define KOLK_PAGES_ KOLK_HOSTED
 #endif
 
+/* malloc aligns each block to this number of bytes or more. */
+#define KOLK_MALLOC_ALIGN_ (2 * sizeof(void *))
+
 /* The size of a page in bytes. The functions below round ranges out to whole pages. */
 size_t kolk_memory_page_(void);
 

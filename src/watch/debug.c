@@ -40,7 +40,7 @@ void kolk_debug_settle_(kolk_debug_desc_ *desc) {
     uint32_t *flags = &desc->settings.flags, align = desc->object_align;
     *flags &= ~(uint32_t)KOLK_DEBUG_MOVE;
 #ifdef _WIN32 /* Windows has no function that frees blocks of any alignment */
-    if (align > _Alignof(max_align_t)) *flags &= ~(uint32_t)KOLK_DEBUG_BYPASS;
+    if (align > KOLK_MALLOC_ALIGN_) *flags &= ~(uint32_t)KOLK_DEBUG_BYPASS;
 #endif
     if (*flags & KOLK_DEBUG_BYPASS) *flags &= KOLK_DEBUG_BYPASS | KOLK_DEBUG_SITES | KOLK_DEBUG_TRACE | KOLK_DEBUG_FAIL;
     if (desc->persistent) *flags &= ~(uint32_t)KOLK_DEBUG_FILL;

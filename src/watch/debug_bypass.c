@@ -13,6 +13,7 @@
 #if KOLK_HOSTED
 
 #include "../base/atomics.h"
+#include "../os/memory.h"
 
 #include <stdlib.h>
 
@@ -71,7 +72,7 @@ static void link_object(kolk_debug *debug, uint32_t slot, const void *object) {
 static void *malloc_block(const kolk_debug_desc_ *desc) {
 #ifndef _WIN32 /* on Windows, over-aligned pools never use bypass */
     void *block = NULL;
-    if (desc->object_align > _Alignof(max_align_t))
+    if (desc->object_align > KOLK_MALLOC_ALIGN_)
         return posix_memalign(&block, desc->object_align, desc->object_size) == 0 ? block : NULL;
 #endif
     return malloc(desc->object_size);

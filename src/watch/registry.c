@@ -53,9 +53,8 @@ typedef struct entry {
     kolk_noted_ noted;       /* its count is not used */
 } entry;
 
-typedef union pool_copy {
-    unsigned char bytes[KOLK_LARGEST_STRUCT_];
-    max_align_t aligned;
+typedef struct pool_copy {
+    KOLK_ALIGNAS(16) unsigned char bytes[KOLK_LARGEST_STRUCT_];
 } pool_copy;
 
 static uint32_t first_lists[LISTS];

@@ -13,8 +13,8 @@
  *
  * A stack is printed outwards, beginning with its innermost call outside kolk. Functions of kolk's headers are skipped,
  * and so are the typed functions that typed.h makes from them. The former have the prefix kolk_. A typed function is
- * recognised by its callee, whose name ends in the same verb and _sized. (A typed function that calls the library
- * itself, as alloc_n does, is printed with the line of the macro.) Calls outside main, and calls in libc at the outer
+ * recognised by its callee, whose name ends in the same verb and _sized, or by its own verb, if it
+ * calls the library as alloc_zeroed does. Calls outside main, and calls in libc at the outer
  * end of a stack, are not printed.
  *
  * A file may be rebuilt while it is in use. So its program headers and notes are compared with those in memory. The

@@ -130,13 +130,29 @@ static void note_typed(site_calls *calls, const char *name) {
     calls->typed_verb[length] = 0;
 }
 
-/* Does the name end in the typed verb? If not, the compiler has merged the typed function into one of the program's. A
- * C++ name also contains its parameters, so the verb may be anywhere in it. */
+/* Does the name end in the verb? A C++ name also contains its parameters, so the verb may be anywhere in it. */
+static bool has_verb(const char *name, const char *verb) {
+    size_t length = strcspn(name, ".+"), end = strlen(verb);
+    if (strncmp(name, "_Z", 2) == 0) return strstr(name, verb) != NULL;
+    return length > end && memcmp(name + length - end, verb, end) == 0;
+}
+
+/* If it has not the typed verb, the compiler has merged the typed function into one of the program's. */
 static bool is_typed(const site_calls *calls, const char *name) {
-    size_t length = strcspn(name, ".+"), verb = strlen(calls->typed_verb);
-    if (!verb) return false;
-    if (strncmp(name, "_Z", 2) == 0) return strstr(name, calls->typed_verb) != NULL;
-    return length > verb && memcmp(name + length - verb, calls->typed_verb, verb) == 0;
+    return calls->typed_verb[0] && has_verb(name, calls->typed_verb);
+}
+
+/* Is this one of the typed functions that call the library? A stack begins with the call into the library, so no callee
+ * shows that the function is typed, only its name does. (A function of the program's own may have such a name: then its
+ * callers are named.) Without debug information, it may be merged into the function that has the name. */
+static bool calls_library(const site_call *call, const char *name) {
+    static const char *const verbs[] = {
+        "_alloc_zeroed", "_alloc_urgent", "_alloc_over", "_alloc_n", "_alloc_run", "_alloc_at", "_alloc_wait",
+        "_free_handle",  "_free_n",       "_free_later", "_borrow",  "_give_back", "_discard",
+    };
+    for (size_t i = 0; *call->source && i < sizeof verbs / sizeof *verbs; i++)
+        if (has_verb(name, verbs[i])) return true;
+    return false;
 }
 
 /* A member of the classes of kolk.hpp has the second or the third beginning. */
@@ -145,8 +161,10 @@ static bool is_named_by_kolk(const char *name) {
 }
 
 /* Is the call to this function, which was just added to the text, one of kolk's own? */
-static bool is_call_of_kolk(site_calls *calls, const char *name) {
-    bool typed = is_typed(calls, name), is_ours = is_named_by_kolk(name);
+static bool is_call_of_kolk(site_calls *calls, const site_call *call, const char *name) {
+    bool typed = is_typed(calls, name) || (!calls->begun && calls_library(call, name));
+    bool is_ours = is_named_by_kolk(name);
+    calls->begun = true;
     calls->typed_verb[0] = 0;
     if (is_ours) note_typed(calls, name);
     return is_ours || typed;
@@ -163,7 +181,7 @@ void kolk_site_add_call_(site_calls *calls, const site_module *in, const site_ca
     else
         add_address(out, in,
                     *call->source ? call->function : NULL); /* without a source line, the function may be a guess */
-    if (is_call_of_kolk(calls, out->text + start) && !calls->any) {
+    if (is_call_of_kolk(calls, call, out->text + start) && !calls->any) {
         out->length = before;
         out->text[before] = 0;
         return;

@@ -64,6 +64,7 @@ typedef struct site_calls {
     size_t at;           /* the index of the stack's address that is being processed */
     size_t named;        /* the number of the stack's addresses that the printed calls cover */
     uint32_t left;       /* the number of calls that may still be written */
+    bool begun;          /* the innermost call is behind us */
     bool any;            /* kolk's own calls are printed, too */
     char typed_verb[16]; /* the verb of the typed functions that call the last function; "" if none do */
 } site_calls;

@@ -1,17 +1,18 @@
 #!/bin/sh
 # runs: long sample:clang
-# Includes each header alone and twice, as C11, C99 and C++17, hosted and freestanding, with the strictest warnings;
-# then builds and runs programs of C++17, C99 and gnu89 that use the library, which is C11, a shared library that
-# contains it, and a program compiled entirely with KOLK_EXTERN. KOLK_TEST_EFFORT=quick is for every compiler after the
-# first: KOLK_EXTERN is tried only with kolk.h, which includes the other headers, and with adapters, because it changes
-# no header's includes. The program with KOLK_EXTERN is left out as well, because the source, not the compiler, decides
-# which file emits a function.
+# Includes each header alone and twice, as C11, C99 and C++17, hosted and freestanding, with the strictest warnings, also
+# those of projects in the style of C90; then builds and runs programs of C++17, C99 and gnu89 that use the library, a
+# shared library that contains it, and a program compiled entirely with KOLK_EXTERN. KOLK_TEST_EFFORT=quick is for every
+# compiler after the first: KOLK_EXTERN is tried only with kolk.h, which includes the other headers, and with adapters,
+# because it changes no header's includes. The program with KOLK_EXTERN is left out as well, because the source, not the
+# compiler, decides which file emits a function.
 # Usage: CC=... CXX=... headers.sh LIBRARY
 # promise: base.h "valid C++17 and freestanding C, where kolk"; kolk_gta.hpp "C++11 or later"; README.md "Programs may be C99 or later"
 set -eu
 strict="-pedantic -Wall -Wextra -Wconversion -Wshadow -Wcast-align -Wundef -Werror -O2 -Iinclude"
 quick=
 [ "${KOLK_TEST_EFFORT:-}" != quick ] || quick=quick
+old="-Wdeclaration-after-statement -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wnested-externs"
 cxx_strict="-Wold-style-cast -Wextra-semi -Wzero-as-null-pointer-constant"
 case ${CXX##*/} in # on 32 bits, casts between size_t and uint32_t are useless
   *clang* | i686-*) ;;
@@ -25,7 +26,7 @@ for header in include/kolk.h include/kolk/*.h adapters/*/kolk/*.h; do
   [ "$folder" != -Iinclude/kolk ] || folder=-Iinclude
   for variant in "" -DKOLK_EXTERN -ffreestanding; do
     case $quick$header$variant in quickinclude/kolk/*-DKOLK_*) continue ;; esac
-    for language in "$CC -std=c11 -x c" "$CC -std=c99 -x c" "$CXX -std=c++17 $cxx_strict -x c++"; do
+    for language in "$CC -std=c11 $old -x c" "$CC -std=c99 $old -x c" "$CXX -std=c++17 $cxx_strict -x c++"; do
       name=${header#"${folder#-I}/"}
       echo "$name ${variant:-plain} ${language#* }"
       printf '#include <%s>\n' "$name" "$name" | $language $strict $folder $variant -c -o "$program" -
@@ -37,6 +38,8 @@ case $($CC -dumpmachine) in
   x86_64* | i?86*)
     echo "the assembly of a free, in Intel's syntax"
     $CC -std=c11 -O2 -Iinclude -masm=intel -c tests/packaging/hello.c -o "$program"
+    echo "a program of gnu89, for a processor without SSE2"
+    $CC -std=gnu89 -mno-sse2 -Iinclude -fsyntax-only tests/compile/gnu89.c
     ;;
 esac
 
@@ -71,9 +74,9 @@ $CC "$program.c" "$program.0.o" "$program.2.o" "$1" -o "$program" -pthread
 echo "${1##*/} within a shared library"
 $CC -shared -Wl,-z,text -Wl,--whole-archive "$1" -Wl,--no-whole-archive -o "$program.so" -pthread
 
-if $CC -std=gnu99 -Iinclude -c -o "$program" src/base/base.c 2> "$program.said" || ! grep -q 'kolk is C11: compile its own files as C' "$program.said"; then
+if $CC -std=gnu89 -Iinclude -c -o "$program" src/base/base.c 2> "$program.said" || ! grep -q 'kolk is C: compile its own files as C' "$program.said"; then
   cat "$program.said" >&2
-  echo "The library's files, compiled as C99, do not say that they are C11." >&2
+  echo "The library's files, compiled as gnu89, do not say that they are C99." >&2
   exit 1
 fi
 

@@ -7,6 +7,10 @@ struct message {
 };
 KOLK_POOL_TYPE(messages, struct message)
 
+#ifndef ALLOC
+#define ALLOC messages_alloc /* or another typed function */
+#endif
+
 static messages pool;
 static struct message *last;
 static int count;
@@ -18,7 +22,7 @@ static void message_drop(struct message *message) {
 
 static struct message *message_new(void) {
     count++;
-    return messages_alloc(&pool); /* in message_new */
+    return ALLOC(&pool); /* in message_new */
 }
 
 static void time_out(void) {

@@ -86,6 +86,7 @@ for cc in gcc clang; do
   library=$1/libkolk.a
   check sites "$three" -O2 $program "$library"
   check_local -O2 "$library"
+  check sites "$three" -O0 -DALLOC=messages_alloc_zeroed $program "$library"
   [ "$effort" = quick ] && continue
   check sites=4 "$four" -O2 $program "$library"
   check sites=1 "$one" -O0 $program "$library"
@@ -94,6 +95,7 @@ for cc in gcc clang; do
   for level in $levels; do
     check_local $level "$library"
     check sites "$three" $level $program "$library"
+    check sites "$three" $level -DALLOC=messages_alloc_zeroed $program "$library"
   done
   check sites "$three" -O2 -no-pie $program "$library"
   check sites "$three" -O2 -static $program "$library"
@@ -104,6 +106,9 @@ for cc in gcc clang; do
   linker=bfd
   [ $cc = clang ] && linker=lld
   check sites "$three" -O2 -flto -fuse-ld=$linker -I. $program "$work/kolk.c" src/base/base.c
+done
+for verb in $(sed -nE 's/.*name##_((alloc|free)_[a-z]+)\(.*/\1/p' include/kolk/typed.h | grep -v free_count); do
+  grep -q "\"_$verb\"" src/watch/sites_call.c || fail "sites_call.c does not know that there are typed functions with $verb."
 done
 [ $tried -gt 0 ] || { echo "skipped: no compiler"; exit 77; }
 echo "$tried programs say where they were"

@@ -1,13 +1,13 @@
 #!/bin/bash
 # runs: long once
-# Tests the two files as users have them, without the rest of kolk. They compile without warnings, hosted and
-# freestanding; examples and a program in C++ run with them. Pairs with only some of the members compile without warnings
+# Tests the two files as users have them, without the rest of kolk. They compile without warnings, as C99 and later,
+# hosted and freestanding; examples and a program in C++ run with them. Pairs with only some of the members compile without warnings
 # too, and link with an example of each member. An archive of the sources produces the same two files and the same archive
 # again. With more than KOLK_TEST_EFFORT=quick they are compiled by both compilers and by the installed cross compilers;
 # with KOLK_TEST_EFFORT=release in all dialects.
 # Usage: CC=... CXX=... two_files.sh
 # promise: README.md "build/dist has kolk.h", "two files are the whole library"; base.h "The same
-# holds for kolk.c"
+# holds for kolk.c"; README.md "and compile as C99 or later"
 set -euo pipefail
 top=$PWD
 folder=$(mktemp -d)
@@ -16,20 +16,21 @@ trap 'rm -rf "$folder"' EXIT
 . tests/help/script.sh
 
 warnings=(-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wcast-qual -Wold-style-definition -Wundef)
+old_warnings=(-Wdeclaration-after-statement -Wredundant-decls -Wstrict-prototypes -Wmissing-prototypes -Wnested-externs)
 cxx_warnings=(-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wold-style-cast -Wextra-semi -Wzero-as-null-pointer-constant)
 
 tools/dist.py all "$folder/dist"
 cp "$folder/dist/kolk.h" "$folder/dist/kolk.c" examples/hello.c examples/jobs.c "$folder"
 cd "$folder"
 
-"$CC" -std=c11 -O0 "${warnings[@]}" -Werror -c kolk.c
+"$CC" -std=gnu99 -O0 "${warnings[@]}" "${old_warnings[@]}" -Werror -c kolk.c
 for program in hello jobs; do
   quiet "$CC" -std=c11 -O2 "${warnings[@]}" $program.c kolk.o -o $program -pthread
   ${EMULATOR:-} ./$program | diff -u "$top/examples/$program.expected" -
 done
 echo "hello.c and jobs.c run with the two files"
 
-for option in -std=gnu17 "-std=c11 -ffreestanding"; do
+for option in -std=c99 -std=c11 -std=gnu17 "-std=c99 -ffreestanding"; do
   quiet "$CC" $option "${warnings[@]}" -fsyntax-only kolk.c
 done
 sed 's|<kolk/.*>|"kolk.h"|' "$top/tests/compile/every_header.cc" > every_header.cc
@@ -42,8 +43,8 @@ done
 quiet "$CXX" -std=c++17 "${cxx_warnings[@]}" -Idist -fsyntax-only "$top"/examples/cpp/*.cc # as examples/README.md says
 echo "programs of C++ run with them"
 
-if [[ $("$CC" -std=gnu99 -fsyntax-only kolk.c 2>&1) != *"kolk is C11: compile its own files as C"* ]]; then
-  fail "kolk.c, compiled as C99, does not say that it is C11."
+if [[ $("$CC" -std=gnu89 -fsyntax-only kolk.c 2>&1) != *"kolk is C: compile its own files as C (not C++), -std=c99 or later"* ]]; then
+  fail "kolk.c, compiled as gnu89, does not say that it is C99."
 fi
 if [[ $("$CC" -U__GNUC__ -U__clang__ -fsyntax-only kolk.c 2>&1) != *"kolk needs gcc, clang or Microsoft's compiler"* ]]; then
   fail "kolk.h, read by another compiler, does not say which compilers it needs."
@@ -89,7 +90,7 @@ echo "pairs of some members compile and link"
 if [[ ${KOLK_TEST_EFFORT:-} != quick ]]; then
   for other in gcc clang i686-linux-gnu-gcc s390x-linux-gnu-gcc x86_64-w64-mingw32-gcc i686-w64-mingw32-gcc; do
     command -v $other > /dev/null || { echo "left out: $other, as there is none"; continue; }
-    options=("-std=gnu11 -ffreestanding" "-std=c11 -D_GNU_SOURCE -DKOLK_EXTERN")
+    options=(-std=gnu99 "-std=gnu11 -ffreestanding" "-std=c11 -D_GNU_SOURCE -DKOLK_EXTERN")
     [[ $other == *-* ]] || options+=(-std=c2x)
     [[ $other == *-* || ${KOLK_TEST_EFFORT:-} != release ]] || options+=(-std={c11,gnu11,c17,gnu17})
     for option in "${options[@]}"; do

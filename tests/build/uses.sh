@@ -1,23 +1,24 @@
 #!/bin/sh
 # runs: once
-# Each exported function that may change an initialised struct of the program is marked KOLK_USES_ (base.h), and no other
-# function is. That struct is its first argument. The first argument of an init is not initialised, but its second may be.
+# Each exported function that may change an initialised struct of the program is marked KOLK_USES_ (compiler.h), or
+# KOLK_INLINE_USES_ if it is inline, and no other function is. That struct is its first argument. The first argument of an init is not initialised, but its second may be.
 # Usage: uses.sh
 set -eu
 awk '
   FNR == 1 { inside = 0 }
   /^\/\* ---- Inside/ { inside = 1 }
-  !inside && /^KOLK_(API_|USES_)/ { text = ""; open = 1 }
+  !inside && /^KOLK_(API_|USES_|INLINE_)/ { text = ""; open = 1 }
   open { text = text $0 " " }
   open && /;/ {
     open = 0
-    has = text ~ /^KOLK_USES_/ ? substr(text, 1, 13) : "KOLK_API_"
-    sub(/^KOLK_USES_\([0-9]\)/, "", text)
+    has = substr(text, 1, index(text, " ") - 1)
+    inline = has ~ /INLINE/ ? "INLINE_" : ""
+    sub(/^KOLK_(INLINE_)?USES_\([0-9]\)/, "", text)
     name = substr(text, 1, index(text, "(") - 1)
     sub(/.*[ *]/, "", name)
     split(substr(text, index(text, "(") + 1), parameters, ",")
     n = name ~ /_init$/ ? 2 : 1
-    wanted = parameters[n] ~ /^ *kolk_[a-z_]+ \*/ ? "KOLK_USES_(" n ")" : "KOLK_API_"
+    wanted = parameters[n] ~ /^ *kolk_[a-z_]+ \*/ ? "KOLK_" inline "USES_(" n ")" : "KOLK_" (inline ? inline : "API_")
     count++
     if (has == wanted) next
     print FILENAME ": " name ": " has ", but it should be " wanted

@@ -96,7 +96,8 @@ check 'and no result' [ ! -s out ]
 
 # ---- the command line ----
 
-refused 2 "expected a verb; 'kolk help' lists them"
+run 2 "$kolk"
+prints '^  demo ' '^  replay ' '^  3 '
 refused 2 "replay takes [TRACE], and there is one more: 'b'" replay a b
 refused 2 "replay has no option --fast; 'kolk help replay' lists what it has" replay --fast
 refused 2 "--seed expects a whole number from 0, not 'x'" replay --seed x

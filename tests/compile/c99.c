@@ -1,5 +1,5 @@
 // expect: ok
-// flags: -std=gnu99 -Wpedantic -Wconversion -Wshadow -Wundef
+// flags: -std=gnu99 -Wpedantic -Wconversion -Wshadow -Wundef -Wdeclaration-after-statement
 /* A program of C99 may use all of the typed skin. promise: README.md "Programs may be C99 or later" */
 #include <kolk/kolk.h>
 

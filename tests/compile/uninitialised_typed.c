@@ -7,7 +7,14 @@
 // variant: LOCAL
 // variant: QUEUE
 // variant: RESOURCE
-/* Each variant forgets the init of a typed pool. gcc sees that through the inline functions. */
+// variant: MAIN_POOL
+// variant: MAIN_SLOTMAP
+// variant: MAIN_REMOVE
+// variant: MAIN_BYTEMAP
+// variant: MAIN_DELETE
+// variant: MAIN_LOCAL
+/* Each variant forgets the init of a typed pool. gcc sees that through the inline functions; in main, where it inlines
+ * few of them because main runs once, it sees that by their marks. */
 #include <kolk/kolk.h>
 
 KOLK_POOL_TYPE(numbers, int)
@@ -80,4 +87,30 @@ void resource(const kolk_resource_pool_desc *desc, connections_borrowed *borrow)
 #endif
     if (connections_borrow(&it, NULL, borrow) == KOLK_OK) connections_give_back(&it, borrow);
     connections_deinit(&it);
+}
+
+int main(void) {
+#ifdef MAIN_POOL
+    numbers it;
+    numbers_free(&it, numbers_alloc(&it));
+#elif defined(MAIN_SLOTMAP)
+    packed it;
+    packed_add(&it, NULL);
+#elif defined(MAIN_REMOVE)
+    packed it;
+    packed_remove(&it, (packed_handle){{1}});
+#elif defined(MAIN_BYTEMAP)
+    slots it;
+    slots_new(&it);
+#elif defined(MAIN_DELETE)
+    slots it;
+    slots_delete(&it, NULL);
+#elif defined(MAIN_LOCAL)
+    messages_local it;
+    messages_free(&it, messages_alloc(&it));
+#else
+    numbers it;
+    numbers_init(&it, &(kolk_pool_desc){.capacity = 8});
+    numbers_free(&it, numbers_alloc(&it));
+#endif
 }

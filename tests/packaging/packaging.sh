@@ -26,6 +26,7 @@ outside() {
     cmake -S "$work/our game" -B "$work/build $kind" -DCMAKE_C_COMPILER="$CC" -DHOW="$how" -DBUILD_SHARED_LIBS=$kind "${@:2}"
     cmake --build "$work/build $kind"
     "$work/build $kind/hello"
+    grep -Eq 'std=gnu99.* -c .*hello\.c' "$work/build $kind/compile_commands.json" || fail "A project of C99 is compiled as another dialect."
     needed=$(readelf -d "$work/build $kind/hello" | grep -c 'NEEDED.*libkolk\.so' || true)
     [[ $kind$needed == OFF0 || $kind$needed == ON1 ]] || fail "BUILD_SHARED_LIBS=$kind, and libkolk.so is asked for $needed times."
   done

@@ -421,6 +421,23 @@ END
   ends 0 "$KOLK" run -- true
   [[ ! -s $work/err ]] || fail "true has no malloc within itself: $(cat "$work/err")"
 
+  # A free that was forgotten when the objects were given a pool.
+  cat > "$work/adopts.c" << 'END'
+#include <kolk/kolk.h>
+#include <stdlib.h>
+KOLK_POOL_TYPE(numbers, long)
+int main(void) {
+    static numbers pool;
+    if (numbers_init(&pool, &(kolk_pool_desc){.capacity = 8}) != KOLK_OK) return 1;
+    long *volatile number = numbers_alloc(&pool);
+    free(number);
+    return 0;
+}
+END
+  compile -w -Iinclude "$work/adopts.c" "$build/libkolk.a" -o "$work/adopts"
+  ends 134 "$KOLK" run -- "$work/adopts"
+  is '^kolk: malloc: free of a pointer that does not belong to this heap by main\+' "$work/err"
+
   # A program with blocks of many sizes, of which most die.
   ends 0 "$KOLK" run --stats -- perl -e 'my %h; $h{$_ * 7919 % 50021} .= "x" x ($_ % 90) for 1 .. 100000;
     $_ % 2 && delete $h{$_} for 1 .. 50021; my $n = 0; $n += length for values %h; print "$n\n"'

@@ -101,7 +101,7 @@ check_silent() {
 check_clean() {
   local name
   for name in $(sed '/---- Inside/,$d' include/kolk/{base,pool}.h |
-    sed -nE 's/^(KOLK_API_|KOLK_USES_\(1\)|KOLK_INLINE_|KOLK_FOLDED_INLINE_|KOLK_BASE_INLINE) .*\bkolk_([a-z_]+)\(.*/\2/p'); do
+    sed -nE 's/^(KOLK_API_|KOLK_USES_\(1\)|KOLK_INLINE_USES_\(1\)|KOLK_INLINE_|KOLK_FOLDED_INLINE_|KOLK_BASE_INLINE) .*\bkolk_([a-z_]+)\(.*/\2/p'); do
     grep -qE "[a-z]_${name#pool_}\b" tests/tools/clean.c ||
       fail "clean.c does not use kolk_$name"
   done
