@@ -52,19 +52,12 @@ static void say(char *problem, size_t room, const char *format, ...) {
 
 /* ---- The recording, by lines ------------------------------------------------------------------------------------- */
 
-/* Reads "function (file.c:12)". */
 static void read_line(struct spot *spot) {
-    const char *end = spot->frame + spot->length, *open = end;
-    if (spot->length < 6 || end[-1] != ')') return;
-    while (open > spot->frame && open[-1] != '(') open--;
-    const char *colon = memchr(open, ':', (size_t)(end - open));
-    if (open == spot->frame || !colon) return;
-    char *behind;
-    unsigned long line = strtoul(colon + 1, &behind, 10);
-    if (behind != end - 1 || line == 0 || line > INT32_MAX) return;
-    spot->name = open;
-    spot->name_length = (size_t)(colon - open);
-    spot->line = (uint32_t)line;
+    struct frames_line place;
+    if (!frames_line(spot->frame, spot->length, &place)) return;
+    spot->name = place.name;
+    spot->name_length = place.length;
+    spot->line = place.line;
 }
 
 static bool same_line(const struct spot *a, const struct spot *b) {
@@ -362,7 +355,7 @@ static void check_main(const struct planner *planner, struct plan *plan) {
 static void check_names(const struct planner *planner, struct plan *plan) {
     const struct code *code = &planner->plans->code;
     const char *name = plan->verdict->name;
-    size_t stem = strlen(name) - strlen("_pool");
+    size_t stem = (size_t)verdict_stem(plan->verdict);
     for (size_t n = 0; n < code->count; n++) {
         const struct code_file *file = &code->files[n];
         for (size_t at = 0; file->named && at < file->count; at++) {

@@ -132,7 +132,7 @@ static uint32_t freed_by(const struct wrapper *function, size_t variable) {
     for (size_t at = function->begin; at < function->end; at++) {
         if (!token_is(file, at + 1, "=") || !code_same(file, at, variable, 1)) continue;
         size_t end = end_of_statement(file, at + 2, function->end);
-        if (bit > 0 || !has_word(file, at, end, "sizeof")) return 0; /* it gets another value */
+        if (!has_word(file, at, end, "sizeof")) return 0; /* it gets another value */
         bit = mentioned(function, at + 2, end);
     }
     return bit;

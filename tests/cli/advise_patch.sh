@@ -164,6 +164,16 @@ prints ': 2 in the diff below, 0 to be done by hand.$' \
 check 'each call is changed, and no other' [ "$(grep -c '^-[^-]' zone.diff)" -eq 4 ]
 still_works zone
 
+# A block of malloc itself, of an unknown type, may be one of ck_calloc, but has no header of Z_Malloc.
+cp -r "$top/tests/cli/zone" plain
+sed -i 's/#include <stdio.h>/&\n#include <stdlib.h>/; s/^    printf/    void *any = malloc(8);\n    free(any);\n&/' plain/game.c
+build plain
+record plain
+cp plain.diff out
+prints '^# spawn_pool: .*; in the diff$' '^# ck_calloc_pool: .*; by hand, as one of its lines is:$' \
+  ': by hand: the type of what it frees is not plain from the text$'
+still_works plain
+
 by_hand() { # REASON FILE SCRIPT: as variant, for the pool of Z_Malloc; no type is told that is only one of the wrapper
   reason=$1
   shift
