@@ -87,15 +87,15 @@ static bool number_of(struct planner *planner, struct map *map, const struct spo
     return true;
 }
 
-/* The innermost frame that is not in a wrapper. */
-static struct spot spot_outside(const struct planner *planner, const char *frames) {
-    for (;;) {
-        struct spot spot = {.frame = frames, .length = frames_first(frames), .allocates = NOBODY, .frees = NOBODY};
+/* Begins with the innermost frame that is not in a wrapper. */
+static const char *frames_outside_wrappers(const struct planner *planner, const char *frames) {
+    for (const char *outside; (outside = frames_outside(frames)); frames = outside) {
+        struct spot spot = {.frame = frames, .length = frames_first(frames)};
         read_line(&spot);
-        frames = frames_outside(frames);
-        if (!frames || !spot.name) return spot;
-        if (!wrappers_at(&planner->plans->uses.wrappers, spot.name, spot.name_length, spot.line)) return spot;
+        if (!spot.name) break;
+        if (!wrappers_at(&planner->plans->uses.wrappers, spot.name, spot.name_length, spot.line)) break;
     }
+    return frames;
 }
 
 static bool find_spots(struct planner *planner) {
@@ -105,7 +105,9 @@ static bool find_spots(struct planner *planner) {
     planner->of_caller = malloc(((size_t)trace->callers + 1) * sizeof *planner->of_caller);
     bool done = planner->spots && planner->of_caller;
     for (uint32_t caller = 0; done && caller < trace->callers; caller++) {
-        struct spot spot = spot_outside(planner, trace->names[caller]);
+        const char *frames = frames_outside_wrappers(planner, trace->names[caller]);
+        struct spot spot = {.frame = frames, .length = frames_first(frames), .allocates = NOBODY, .frees = NOBODY};
+        read_line(&spot);
         done = number_of(planner, &map, &spot, &planner->of_caller[caller]);
     }
     map_free(&map);
@@ -397,7 +399,8 @@ static void decide(struct plan *plan) {
     for (size_t n = 0; n < plan->count; n++) {
         const struct step *step = &plan->steps[n];
         plan->certain &= !*step->problem;
-        plan->through |= wrapped && *step->problem && step->frame && !step->frees;
+        if (!wrapped || !*step->problem || !step->frame || step->frees) continue;
+        plan->through |= !plan->wrapper || step->call->problem; /* else the wrapper is not what hinders */
     }
     if (plan->through && !plan->wrapper) plan->type.text[0] = '\0'; /* that of the line in the wrapper */
 }

@@ -195,8 +195,11 @@ inside='^#   spawn (game.c:22), through Z_Malloc$' also='blocks of other sources
 through "$inside" zone.c 's/header \*block = NULL;/static header *last;\n    header *block = last;/'
 through "$inside" zone.c 's/if (tag < 0) exit(1);/static long room[10];\n    if (tag < 0) return room;/'
 through "$inside" zone.c 's/while (!block) block/if (!block) block/'
+through "$inside" zone.c 's/header \*block = NULL;/static header *block;\n    block = NULL;/'
 by_hand "$also" zone.c 's/    head->id = 0;/    if (head->tag-- < 0) return;/'
 by_hand "$also" zone.c 's/    free(head);/    if (head->tag > 0) free(head);/'
+by_hand "$also" zone.c 's/    free(head);/    hooks.free(head);/; s/^void Z_Free/static struct {\n    void (*free)(void *);\n} hooks = {.free = free};\n\n&/'
+by_hand "$also" zone.c 's/^void Z_Free/#if 0\nvoid Z_Free(void *block) {\n    put_back(block);\n}\n#endif\n\n&/'
 by_hand "$also" zone.c 's/    free(head);/    for (; head; head = NULL) free(head);/'
 program=shop
 
