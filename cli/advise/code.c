@@ -32,6 +32,12 @@ bool token_is(const struct code_file *file, size_t at, const char *text) {
     return strlen(text) == token->length && memcmp(file->text + token->at, text, token->length) == 0;
 }
 
+bool token_is_any(const struct code_file *file, size_t at, const char *const *words) {
+    for (; *words; words++)
+        if (token_is(file, at, *words)) return true;
+    return false;
+}
+
 /* Is the brace that follows the tokens that of a struct or union, or of an array or struct within it? */
 static bool opens_struct(const struct code_file *file) {
     size_t count = file->count;

@@ -58,6 +58,9 @@ bool code_includes(const struct code *code, const struct code_file *file, const 
 /* Is token `at` this text? */
 bool token_is(const struct code_file *file, size_t at, const char *text);
 
+/* Is token `at` one of these? NULL is the last. */
+bool token_is_any(const struct code_file *file, size_t at, const char *const *words);
+
 /* Are these tokens the same as those from `right` on? */
 bool code_same(const struct code_file *file, size_t left, size_t right, size_t count);
 

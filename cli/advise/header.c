@@ -58,17 +58,12 @@ static void print_comment(FILE *out, const struct advised *advised, double progr
     fputs(". */\n", out);
 }
 
-/* Returns the length of the name without "_pool". */
-static int stem_length(const char *name) {
-    return (int)(strlen(name) - strlen("_pool"));
-}
-
 static void print_pool(FILE *out, const struct advised *advised, double program_ns) {
     const struct verdict *verdict = &advised->verdict;
     const char *name = verdict->name;
     bool shared = verdict->advice == ADVICE_SHARED;
     const char *kind = shared ? "shared" : "pool";
-    int stem = stem_length(name);
+    int stem = verdict_stem(verdict);
     print_comment(out, advised, program_ns);
     if (verdict->cxx != CXX_NOT) { /* a type of C cannot hold what has constructors, nor can a container take it */
         fputs("#ifdef __cplusplus /* in the program, with kolk.hpp: */\n", out);

@@ -6,6 +6,7 @@
  */
 #include "verdict.h"
 #include "../print.h"
+#include "../replay/frames.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -125,14 +126,12 @@ void name_print(FILE *out, const char *text, size_t length) {
 }
 
 void name_print_wrapper(FILE *out, const struct place *place) {
-    struct span wrapper = {place->frames, place->innermost - strlen(" < ")};
-    for (size_t at; (at = find(wrapper, " < ")) < wrapper.length;) {
-        at += strlen(" < ");
-        wrapper = (struct span){wrapper.text + at, wrapper.length - at};
-    }
+    const char *frame = place->frames, *outside;
+    while ((outside = frames_outside(frame)) && outside < place->frames + place->innermost) frame = outside;
     bool symbol;
-    wrapper = find_symbol(wrapper, &symbol);
-    name_print(out, wrapper.text, wrapper.length - (wrapper.length > 0 && wrapper.text[wrapper.length - 1] == ' '));
+    struct span wrapper = find_symbol((struct span){frame, frames_first(frame)}, &symbol);
+    while (wrapper.length > 0 && wrapper.text[wrapper.length - 1] == ' ') wrapper.length--;
+    name_print(out, wrapper.text, wrapper.length);
 }
 
 static void print_place(FILE *out, const struct place *place) {
@@ -155,13 +154,13 @@ void name_print_ends(FILE *out, const struct source *source) {
     if (source->end_count == 0) return;
     for (size_t i = 0; i < source->end_count && i < PLACES_MOST; i++) {
         const struct place *end = &source->ends[i];
-        fputs(i == 0 ? "Freed at " : ", at ", out);
+        fputs(i == 0 ? "Freed at " : "; at ", out);
         print_place(out, end);
         if (source->end_count > 1) fprintf(out, " (%s)", cli_count(end->count).text);
         if (end->mixed) fputs(", as are objects of other sizes", out);
     }
     if (source->end_count > PLACES_MOST)
-        fprintf(out, ", and at %s more places", cli_count(source->end_count - PLACES_MOST).text);
+        fprintf(out, "; and at %s more places", cli_count(source->end_count - PLACES_MOST).text);
     fputc('.', out);
 }
 

@@ -19,12 +19,8 @@ struct draft {
 
 /* ---- Words ------------------------------------------------------------------------------------------------------- */
 
-static int stem_of(const struct verdict *verdict) {
-    return (int)(strlen(verdict->name) - strlen("_pool"));
-}
-
 static void print_objects(FILE *out, const struct verdict *verdict) {
-    fprintf(out, "%.*s_objects", stem_of(verdict), verdict->name);
+    fprintf(out, "%.*s_objects", verdict_stem(verdict), verdict->name);
 }
 
 /* Prints from `from` up to the call, and the call itself as it would be. Returns the offset behind what is replaced. */

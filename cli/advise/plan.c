@@ -52,19 +52,12 @@ static void say(char *problem, size_t room, const char *format, ...) {
 
 /* ---- The recording, by lines ------------------------------------------------------------------------------------- */
 
-/* Reads "function (file.c:12)". */
 static void read_line(struct spot *spot) {
-    const char *end = spot->frame + spot->length, *open = end;
-    if (spot->length < 6 || end[-1] != ')') return;
-    while (open > spot->frame && open[-1] != '(') open--;
-    const char *colon = memchr(open, ':', (size_t)(end - open));
-    if (open == spot->frame || !colon) return;
-    char *behind;
-    unsigned long line = strtoul(colon + 1, &behind, 10);
-    if (behind != end - 1 || line == 0 || line > INT32_MAX) return;
-    spot->name = open;
-    spot->name_length = (size_t)(colon - open);
-    spot->line = (uint32_t)line;
+    struct frames_line place;
+    if (!frames_line(spot->frame, spot->length, &place)) return;
+    spot->name = place.name;
+    spot->name_length = place.length;
+    spot->line = place.line;
 }
 
 static bool same_line(const struct spot *a, const struct spot *b) {
@@ -94,15 +87,15 @@ static bool number_of(struct planner *planner, struct map *map, const struct spo
     return true;
 }
 
-/* The innermost frame that is not in a wrapper. */
-static struct spot spot_outside(const struct planner *planner, const char *frames) {
-    for (;;) {
-        struct spot spot = {.frame = frames, .length = frames_first(frames), .allocates = NOBODY, .frees = NOBODY};
+/* Begins with the innermost frame that is not in a wrapper. */
+static const char *frames_outside_wrappers(const struct planner *planner, const char *frames) {
+    for (const char *outside; (outside = frames_outside(frames)); frames = outside) {
+        struct spot spot = {.frame = frames, .length = frames_first(frames)};
         read_line(&spot);
-        frames = frames_outside(frames);
-        if (!frames || !spot.name) return spot;
-        if (!wrappers_at(&planner->plans->uses.wrappers, spot.name, spot.name_length, spot.line)) return spot;
+        if (!spot.name) break;
+        if (!wrappers_at(&planner->plans->uses.wrappers, spot.name, spot.name_length, spot.line)) break;
     }
+    return frames;
 }
 
 static bool find_spots(struct planner *planner) {
@@ -112,7 +105,9 @@ static bool find_spots(struct planner *planner) {
     planner->of_caller = malloc(((size_t)trace->callers + 1) * sizeof *planner->of_caller);
     bool done = planner->spots && planner->of_caller;
     for (uint32_t caller = 0; done && caller < trace->callers; caller++) {
-        struct spot spot = spot_outside(planner, trace->names[caller]);
+        const char *frames = frames_outside_wrappers(planner, trace->names[caller]);
+        struct spot spot = {.frame = frames, .length = frames_first(frames), .allocates = NOBODY, .frees = NOBODY};
+        read_line(&spot);
         done = number_of(planner, &map, &spot, &planner->of_caller[caller]);
     }
     map_free(&map);
@@ -362,7 +357,7 @@ static void check_main(const struct planner *planner, struct plan *plan) {
 static void check_names(const struct planner *planner, struct plan *plan) {
     const struct code *code = &planner->plans->code;
     const char *name = plan->verdict->name;
-    size_t stem = strlen(name) - strlen("_pool");
+    size_t stem = (size_t)verdict_stem(plan->verdict);
     for (size_t n = 0; n < code->count; n++) {
         const struct code_file *file = &code->files[n];
         for (size_t at = 0; file->named && at < file->count; at++) {
@@ -404,7 +399,8 @@ static void decide(struct plan *plan) {
     for (size_t n = 0; n < plan->count; n++) {
         const struct step *step = &plan->steps[n];
         plan->certain &= !*step->problem;
-        plan->through |= wrapped && *step->problem && step->frame && !step->frees;
+        if (!wrapped || !*step->problem || !step->frame || step->frees) continue;
+        plan->through |= !plan->wrapper || step->call->problem; /* else the wrapper is not what hinders */
     }
     if (plan->through && !plan->wrapper) plan->type.text[0] = '\0'; /* that of the line in the wrapper */
 }

@@ -3,27 +3,21 @@
 
 #include <string.h>
 
-static bool is_any(const struct code_file *file, size_t at, const char *const *words) {
-    for (; *words; words++)
-        if (token_is(file, at, *words)) return true;
-    return false;
-}
-
 static bool is_tagged(const struct code_file *file, size_t at) {
     static const char *const words[] = {"struct", "union", "enum", NULL};
-    return is_any(file, at, words);
+    return token_is_any(file, at, words);
 }
 
 static bool is_qualifier(const struct code_file *file, size_t at) {
     static const char *const words[] = {"const",    "volatile", "static",  "extern",        "register",
                                         "restrict", "inline",   "_Atomic", "_Thread_local", NULL};
-    return is_any(file, at, words);
+    return token_is_any(file, at, words);
 }
 
 /* Words that are followed by an expression, not by a declarator. */
 static bool is_keyword(const struct code_file *file, size_t at) {
     static const char *const words[] = {"return", "else", "goto", "case", "sizeof", "do", "typedef", NULL};
-    return is_any(file, at, words);
+    return token_is_any(file, at, words);
 }
 
 static bool is_name(const struct code_file *file, size_t at) {
@@ -80,7 +74,7 @@ static void resolve(const struct code *code, struct type *type) {
 /* Words that may stand before the last word of a number's type. */
 static bool is_part_of_number(const struct code_file *file, size_t at) {
     static const char *const words[] = {"unsigned", "signed", "long", "short", "int", "char", "double", NULL};
-    return is_any(file, at, words);
+    return token_is_any(file, at, words);
 }
 
 size_t code_type(const struct code *code, const struct code_file *file, size_t at, struct type *type) {
@@ -128,7 +122,7 @@ static bool begins_declaration(const struct code_file *file, size_t at) {
 static bool declared_at(const struct code *code, const struct code_file *file, size_t at, struct type *type,
                         int *stars) {
     static const char *const ends[] = {"=", ";", ",", ")", "[", ":", NULL};
-    if (at == 0 || at + 1 >= file->count || !is_any(file, at + 1, ends)) return false;
+    if (at == 0 || at + 1 >= file->count || !token_is_any(file, at + 1, ends)) return false;
     size_t before = at;
     *stars = 0;
     for (; before > 0 && (token_is(file, before - 1, "*") || is_qualifier(file, before - 1)); before--)
@@ -148,7 +142,7 @@ static bool declared_at(const struct code *code, const struct code_file *file, s
     size_t behind = code_type(code, file, begin, type);
     if (behind == begin) return false;
     while (token_is(file, behind, "*")) behind++;
-    return is_name(file, behind) && is_any(file, behind + 1, ends);
+    return is_name(file, behind) && token_is_any(file, behind + 1, ends);
 }
 
 static void add_declaration(struct types *types, const struct type *type, bool pointer) {

@@ -145,9 +145,7 @@ static bool is_function(const struct uses *uses, struct call *call) {
     const struct token *token = &call->file->tokens[call->word];
     call->wrapper = wrappers_named(&uses->wrappers, call->file->text + token->at, token->length);
     call->kind = !call->wrapper ? CALL_OTHER : call->wrapper->frees ? CALL_FREE : CALL_ALLOC;
-    for (size_t n = 0; !call->wrapper && others[n]; n++)
-        if (token_is(call->file, call->word, others[n])) return true;
-    return call->wrapper;
+    return call->wrapper || token_is_any(call->file, call->word, others);
 }
 
 /* Is the call what a wrapper itself does? Or is the wrapper declared there? */
@@ -166,10 +164,7 @@ static bool ends_there(const struct code_file *file, size_t close) {
 
 static bool begins_statement(const struct code_file *file, size_t at) {
     static const char *const marks[] = {";", "{", "}", ")", ":", "else", "do", NULL};
-    if (at == 0) return false;
-    for (size_t n = 0; marks[n]; n++)
-        if (token_is(file, at - 1, marks[n])) return true;
-    return false;
+    return at > 0 && token_is_any(file, at - 1, marks);
 }
 
 /* Reads the call at this token, outside of directives. Returns false if it is of something else. */

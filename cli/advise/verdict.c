@@ -184,16 +184,19 @@ static void say_class(struct verdict *verdict) {
                     verdict_class(verdict));
 }
 
+int verdict_stem(const struct verdict *verdict) {
+    return (int)(strlen(verdict->name) - strlen("_pool"));
+}
+
 void verdict_print_desc(FILE *out, const struct verdict *verdict) {
-    fprintf(out, "{.name = \"%.*s\", .capacity = %u, .max_capacity = %u",
-            (int)(strlen(verdict->name) - strlen("_pool")), verdict->name, (unsigned)verdict->capacity,
-            (unsigned)verdict_most(verdict));
+    fprintf(out, "{.name = \"%.*s\", .capacity = %u, .max_capacity = %u", verdict_stem(verdict), verdict->name,
+            (unsigned)verdict->capacity, (unsigned)verdict_most(verdict));
     if (verdict->max_threads > 0) fprintf(out, ", .max_threads = %u", (unsigned)verdict->max_threads);
     fputc('}', out);
 }
 
 void verdict_print_class(FILE *out, const struct verdict *verdict, const char *indent) {
-    int stem = (int)(strlen(verdict->name) - strlen("_pool"));
+    int stem = verdict_stem(verdict);
     if (verdict->cxx == CXX_NODE) {
         fprintf(out, "%skolk::node_resource %.*s_nodes; // std::pmr::list<T> list{&%.*s_nodes},\n", indent, stem,
                 verdict->name, stem, verdict->name);

@@ -44,6 +44,9 @@ struct verdict {
 /* Returns the class of kolk.hpp that takes the objects, such as "kolk::pool"; NULL if they are not of C++. */
 const char *verdict_class(const struct verdict *verdict);
 
+/* The length of the name without "_pool". */
+int verdict_stem(const struct verdict *verdict);
+
 /* Prints the members of the descriptor, in braces. */
 void verdict_print_desc(FILE *out, const struct verdict *verdict);
 

@@ -36,6 +36,7 @@ size_t wrappers_argument(const struct code_file *file, size_t at, size_t close) 
 
 static const struct wrapper *called_at(const struct wrappers *wrappers, const struct code_file *file, size_t at) {
     const struct token *token = &file->tokens[at];
+    if (at > 0 && (token_is(file, at - 1, ".") || token_is(file, at - 1, "->"))) return NULL; /* a member */
     return token->kind == TOKEN_WORD ? wrappers_named(wrappers, file->text + token->at, token->length) : NULL;
 }
 
@@ -101,16 +102,16 @@ static bool asks_for_null(const struct wrapper *function, size_t open, size_t cl
 }
 
 /* Does each call of the function come to the call in it? It must not return before, or branch around it, except for
- * NULL. */
+ * NULL, or keep a block in a static variable. */
 static bool is_always(const struct wrapper *function, size_t call, bool frees) {
     const struct code_file *file = function->file;
     size_t asked = 0; /* up to here, only NULL comes */
     for (size_t at = function->begin + 1; at < call; at++) {
-        bool branches = token_is(file, at, "if") || token_is(file, at, "switch"),
+        bool branches = token_is_any(file, at, (const char *[]){"if", "switch", NULL}),
              otherwise = token_is(file, at, "else");
-        bool leaves = token_is(file, at, "return") || token_is(file, at, "goto");
+        bool leaves = token_is_any(file, at, (const char *[]){"return", "goto", "break", "static", NULL});
         if (leaves && end_of_statement(file, at, function->end) < call && at > asked) return false;
-        if (token_is(file, at, "?") || token_is(file, at, "&&") || token_is(file, at, "||"))
+        if (token_is_any(file, at, (const char *[]){"?", "&&", "||", NULL}))
             if (end_of_statement(file, at, function->end) > call) return false;
         if (!branches && !otherwise) continue;
         size_t close = otherwise ? at : code_close(file, at + 1);
@@ -132,7 +133,7 @@ static uint32_t freed_by(const struct wrapper *function, size_t variable) {
     for (size_t at = function->begin; at < function->end; at++) {
         if (!token_is(file, at + 1, "=") || !code_same(file, at, variable, 1)) continue;
         size_t end = end_of_statement(file, at + 2, function->end);
-        if (bit > 0 || !has_word(file, at, end, "sizeof")) return 0; /* it gets another value */
+        if (!has_word(file, at, end, "sizeof")) return 0; /* it gets another value */
         bit = mentioned(function, at + 2, end);
     }
     return bit;

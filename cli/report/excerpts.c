@@ -1,6 +1,7 @@
 /* excerpts.c: see excerpts.h. */
 #define _GNU_SOURCE /* DT_DIR, memmem */
 #include "excerpts.h"
+#include "../replay/frames.h"
 #include "../room.h"
 
 #include <dirent.h>
@@ -9,12 +10,6 @@
 #include <string.h>
 
 enum { AROUND = 3, FILES = 400, DEPTH = 10, ENTRIES = 200000, LINE_MOST = 100000, WIDTH = 200 };
-
-struct line_of_file {
-    const char *name;
-    size_t length;
-    uint32_t line;
-};
 
 struct file {
     char *name, *path; /* path: NULL if it is not found */
@@ -28,22 +23,7 @@ struct excerpts {
     size_t entries; /* of folders, looked at so far */
 };
 
-/* Reads "function (file.c:12)". */
-static bool line_of(const char *frame, size_t length, struct line_of_file *place) {
-    const char *end = frame + length, *open = end;
-    if (length < 6 || end[-1] != ')') return false;
-    while (open > frame && open[-1] != '(') open--;
-    const char *colon = memchr(open, ':', (size_t)(end - open));
-    if (open == frame || !colon || colon == open) return false;
-    *place = (struct line_of_file){open, (size_t)(colon - open), 0};
-    for (const char *at = colon + 1; at < end - 1; at++) {
-        if (*at < '0' || *at > '9' || place->line > LINE_MOST) return false;
-        place->line = place->line * 10 + (uint32_t)(*at - '0');
-    }
-    return place->line > 0 && !memchr(open, '/', place->length);
-}
-
-static struct file *file_of(struct excerpts *excerpts, const struct line_of_file *place) {
+static struct file *file_of(struct excerpts *excerpts, const struct frames_line *place) {
     for (size_t n = 0; n < excerpts->count; n++) {
         const char *name = excerpts->files[n].name;
         if (strlen(name) == place->length && memcmp(name, place->name, place->length) == 0) return &excerpts->files[n];
@@ -129,8 +109,10 @@ void excerpts_add(struct excerpts *excerpts, const char *frames, size_t length) 
     for (const char *end = frames + length; frames;) {
         const char *stop = memmem(frames, (size_t)(end - frames), between, sizeof between - 1);
         size_t own = (size_t)((stop ? stop : end) - frames);
-        struct line_of_file place;
-        struct file *file = line_of(frames, own, &place) ? file_of(excerpts, &place) : NULL;
+        struct frames_line place;
+        struct file *file = frames_line(frames, own, &place) && !memchr(place.name, '/', place.length)
+                                ? file_of(excerpts, &place)
+                                : NULL;
         if (file) add_line(file, place.line);
         frames = stop ? stop + sizeof between - 1 : NULL;
     }

@@ -205,7 +205,7 @@ static void what_is_freed_at_one_place_is_one_source(void **state) {
     find();
     assert_sources("a and b 40-40 x 511; c 40-40 x 150; d 8-37 x 120; h 48-48 x 110");
     assert_ends(
-        0, "Freed at node_free, through xfree (500), at text_free, through xfree (10), as are objects of other sizes.");
+        0, "Freed at node_free, through xfree (500); at text_free, through xfree (10), as are objects of other sizes.");
     assert_ends(1, "Freed at text_free, through xfree, as are objects of other sizes.");
     assert_ends(3, "Freed at list_end, through xfree.");
     forget();
@@ -226,7 +226,7 @@ static void what_is_freed_at_one_place_is_one_source(void **state) {
     live("d", 40, 100, "g");
     find();
     assert_sources("b and c and a 40-40 x 750; d 40-40 x 100");
-    assert_ends(0, "Freed at f (450), at e (300).");
+    assert_ends(0, "Freed at f (450); at e (300).");
     forget();
 
     /* A line is named once, even if only callers far outside of it tell sizes apart. */
@@ -251,7 +251,7 @@ static void what_is_freed_at_one_place_is_one_source(void **state) {
     for (unsigned i = 0; i < 6; i++) live("a", 40, 10 + i, places[i]);
     churn("b", 48, 200, 200);
     find();
-    assert_ends(0, "Freed at e (200), at k (15), at j (14), at i (13), and at 3 more places.");
+    assert_ends(0, "Freed at e (200); at k (15); at j (14); at i (13); and at 3 more places.");
     assert_ends(1, "");
     forget();
 
