@@ -129,7 +129,8 @@ void name_print_wrapper(FILE *out, const struct place *place) {
     const char *frame = place->frames, *outside;
     while ((outside = frames_outside(frame)) && outside < place->frames + place->innermost) frame = outside;
     bool symbol;
-    struct span wrapper = find_symbol((struct span){frame, frames_first(frame)}, &symbol);
+    struct span whole = {frame, frames_first(frame)}, wrapper = find_symbol(whole, &symbol);
+    if (!symbol) wrapper = whole; /* "game+0x12" */
     while (wrapper.length > 0 && wrapper.text[wrapper.length - 1] == ' ') wrapper.length--;
     name_print(out, wrapper.text, wrapper.length);
 }

@@ -55,7 +55,7 @@ void share_print_range(FILE *out, struct range range, const char *unit) {
     fprintf(out, "%.1f to %.1f %s", without_minus_zero(range.low), without_minus_zero(range.high), unit);
 }
 
-/* An interval that is wider than its values, as it has gains and losses, tells nothing, unless all of them are small. */
+/* An interval with gains and losses tells nothing, unless all of them are small. */
 static bool is_told(const double *samples, size_t count, double program_ns) {
     struct range range = gain_range(samples, count);
     bool small = -range.low < SMALL * program_ns && range.high < SMALL * program_ns;

@@ -25,7 +25,7 @@ void share_take(struct gain *part, const struct gain *whole, double first, doubl
  * if the program's time is not known. What is not told is said to be too short to tell. */
 void share_print(FILE *out, const struct gain *gain, double program_ns);
 
-/* Returns false if both intervals have gains and losses, of which some are more than about 1 % of the program's time. */
+/* Returns false if both intervals have gains and losses, some of which exceed about 1 % of the program's time. */
 bool share_is_told(const struct gain *gain, double program_ns);
 
 /* Prints "1.2 to 3.4 %" with % as the unit. */

@@ -1,4 +1,5 @@
-/* cli/advise/uses.h: the calls of malloc's family, and of wrappers of it, in a program's files, and what is understood of them. */
+/* cli/advise/uses.h: the calls of malloc's family and of its wrappers in a program's files, and what is understood of
+ * them. */
 #ifndef CLI_USES_H
 #define CLI_USES_H
 

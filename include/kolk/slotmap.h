@@ -194,7 +194,7 @@ KOLK_INLINE_USES_(1) void *kolk_slotmap_add(kolk_slotmap *map, kolk_handle *out)
 KOLK_INLINE_USES_(1) bool kolk_slotmap_remove(kolk_slotmap *map, kolk_handle handle);
 
 /* The same for the object at this place of the array. Returns false if the array has no such place. */
-KOLK_INLINE_ bool kolk_slotmap_remove_at(kolk_slotmap *map, uint32_t index);
+KOLK_INLINE_USES_(1) bool kolk_slotmap_remove_at(kolk_slotmap *map, uint32_t index);
 
 /* Removes all objects. */
 KOLK_USES_(1) void kolk_slotmap_clear(kolk_slotmap *map);

@@ -308,7 +308,7 @@ static void arrays_are_left(void **state) {
     }
 }
 
-/* Each source is judged by its own resizes, whatever function it comes through: one realloc may serve the whole program. */
+/* Each source is judged by its own resizes, whatever function it comes through: one realloc may serve all. */
 static void realloc_of_null_allocates_objects_that_are_never_resized(void **state) {
     (void)state;
     static const struct {

@@ -285,9 +285,9 @@ pool list_pool 40 8
 arena tree_add_pool 64 16
 shared post_pool 80 16"
     advises "with lines" <<< "$pools"
-    is '^list_pool: get \(advised.c:[0-9]+\) < list \(advised.c:[0-9]+\)$' "$work/out"
-    is '^  Freed at list \(advised.c:[0-9]+\) \([0-9,]+\), at list \(advised.c:[0-9]+\) \([0-9,]+\).$' "$work/out"
-    is '^leave it: get \(advised.c:[0-9]+\) < names \(advised.c:[0-9]+\)$' "$work/out"
+    is '^list_pool: list \(advised.c:[0-9]+\), through get$' "$work/out"
+    is '^  Freed at list \(advised.c:[0-9]+\) \([0-9,]+\); at list \(advised.c:[0-9]+\) \([0-9,]+\).$' "$work/out"
+    is '^leave it: names \(advised.c:[0-9]+\), through get$' "$work/out"
     is 'Sizes vary, from 2 to 31 bytes, and a pool has one size' "$work/out"
     ends 0 "$KOLK" advise -o "$work/pools.h" "$trace"
     echo '#include "pools.h"' > "$work/use.c"
@@ -298,7 +298,7 @@ shared post_pool 80 16"
     strip --strip-debug "$work/advised"
     ends 0 record "$work/advised"
     advises "without lines" <<< "$pools"
-    is '^post_pool: get \(advised\+0x[0-9a-f]+\) < post \(advised\+0x[0-9a-f]+\)$' "$work/out"
+    is '^post_pool: post \(advised\+0x[0-9a-f]+\), through get$' "$work/out"
   fi
 
   # Without symbols, a pool's name consists of the file's name and the size.
@@ -310,7 +310,7 @@ pool advised_40_pool 40 8
 arena advised_64_pool 64 16
 shared advised_80_pool 80 16
 END
-  is '^advised_40_pool: advised\+0x[0-9a-f]+ < advised\+0x[0-9a-f]+$' "$work/out"
+  is '^advised_40_pool: advised\+0x[0-9a-f]+, through advised\+0x[0-9a-f]+$' "$work/out"
 }
 
 # The time is that of the recorded process: what its children take does not count, and what recording takes is told.

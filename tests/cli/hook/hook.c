@@ -1,4 +1,4 @@
-/* A program whose every block comes from one function, as those of Lua and Wren do. tests/cli/advise_patch.sh records it:
+/* A program whose blocks all come from one function, as those of Lua and Wren. tests/cli/advise_patch.sh records it:
  * the nodes are objects, and the array grows. */
 #include <stdio.h>
 #include <stdlib.h>
