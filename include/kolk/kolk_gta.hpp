@@ -41,8 +41,8 @@
  *     begin, end                      pointers to live objects, ascending
  *
  * Cost, contents and threads are those of bytemap.h. No constructor or destructor of an A runs. A pool can't be copied.
- * What is reported goes to the failure handler (kolk_set_failure_handler), which ends the program unless you set one.
- * */
+ * What is reported goes to the failure handler (kolk_set_failure_handler), which ends the program unless you set
+ * one. */
 #ifndef KOLK_GTA_HPP
 #define KOLK_GTA_HPP
 
@@ -56,8 +56,7 @@
 namespace kolk {
 namespace gta {
 
-/* How a pool begins in the memory of III, Vice City, San Andreas and, with 64 bits, San Andreas of the Unreal Engine.
- * */
+/* How a pool begins in the memory of III, Vice City and San Andreas, and with 64 bits in San Andreas Unreal. */
 struct game_pool {
     void *objects;
     std::uint8_t *byte_map;
@@ -166,9 +165,8 @@ template <class A, class B = A> class pool {
     iterator begin() const { return iterator(&pool_, kolk_bytemap_next(&pool_, nullptr)); }
     iterator end() const { return iterator(&pool_, nullptr); }
 
-    /* The struct of C, for the other functions of bytemap.h, and for its fields: trap_full, to be told of a full pool;
-     * `seeds`, since the games, unlike the plugin-sdk, give New(ref) the id of the ref (KOLK_BYTEMAP_SEED_OF_HANDLE).
-     * */
+    /* The struct of C, for the other functions of bytemap.h, and for its fields: trap_full, to be told of a full pool,
+     * and `seeds`: the games, unlike the plugin-sdk, give New(ref) the id of the ref (KOLK_BYTEMAP_SEED_OF_HANDLE). */
     kolk_bytemap &untyped() { return pool_; }
 
   private:
