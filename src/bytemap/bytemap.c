@@ -298,6 +298,11 @@ static void *issue_byte(kolk_bytemap *pool, uint32_t index, unsigned seed) {
     return bytemap_slot_at(pool, index);
 }
 
+static KOLK_NOINLINE_ void report_full(const kolk_bytemap *pool, const void *site) {
+    kolk_failure failure = bytemap_failure_of(pool, KOLK_FULL, KOLK_NO_SLOT_, site);
+    kolk_fail_(failure, "full: all %u slots are in use", (uint64_t)(uint32_t)pool->count);
+}
+
 KOLK_NOINLINE_ void *kolk_bytemap_new_slow_(kolk_bytemap *pool) {
     if (!may_write(pool, "new", SITE)) return NULL;
     int32_t *cursor = cursor_of(pool);
@@ -310,9 +315,7 @@ KOLK_NOINLINE_ void *kolk_bytemap_new_slow_(kolk_bytemap *pool) {
             *cursor = -1;
             pool->failed++;
             PROBE2(full, kolk_probe_name_(pool->name), count);
-            if (pool->trap_full)
-                kolk_fail_(bytemap_failure_of(pool, KOLK_FULL, KOLK_NO_SLOT_, SITE), "full: all %u slots are in use",
-                           (uint64_t)count);
+            if (pool->trap_full) report_full(pool, SITE);
             return NULL;
         }
     }
