@@ -85,7 +85,6 @@ static_assert(__cplusplus >= 201703L, "kolk.hpp needs C++17");
 namespace kolk {
 
 template <class T> class pool;
-template <class T> class slot_map;
 
 /* ---- Errors, handles, options ------------------------------------------------------------------------------------ */
 

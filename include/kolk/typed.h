@@ -5,12 +5,13 @@
  *     KOLK_POOL_TYPE(bullets, struct bullet)      // at file scope; in a header too
  *
  * makes the types `bullets` (a pool), `bullets_object` (struct bullet) and `bullets_handle`, and the functions
- * bullets_init, _alloc, _alloc_n, _alloc_run, _alloc_zeroed, _alloc_at, _free, _free_n, _free_handle, _renew, _get,
- * _handle_of, _each, _each_in, _each_next, _each_next_run, _index, _at, _is_live, _count, _available, _clear, _reserve,
- * _trim, _stats, _is_valid and _deinit, and so on. These are the functions of pool.h with your type for void *. The
- * untyped pool is `bullets.pool`: pass it to any function of pool.h but kolk_pool_init. Leave object_size and
- * object_align in the descriptor 0: they follow from the type. A descriptor without a name gets the type's name (this
- * holds for all kinds below), so that only pools of the same type share a tag.
+ * bullets_init, _alloc, _alloc_n, _alloc_run, _alloc_zeroed, _alloc_at, _alloc_at_index, _free, _free_n, _free_handle,
+ * _free_at, _renew, _get, _handle_of, _each, _each_in, _each_next, _each_next_run, _index, _at, _is_live, _count,
+ * _available, _can_alloc, _clear, _reserve, _trim, _stats, _is_valid and _deinit, and so on. These are the functions
+ * of pool.h with your type for void *. The untyped pool is `bullets.pool`: pass it to any function of pool.h but
+ * kolk_pool_init. Leave object_size and object_align in the descriptor 0: they follow from the type. A descriptor
+ * without a name gets the type's name (this holds for all kinds below), so that only pools of the same type share a
+ * tag.
  *
  * C++ has the classes of kolk.hpp, which construct and destroy objects. These macros work there too: `kolk_pool_desc
  * desc = {}; desc.capacity = 256; bullets_init(&pool, &desc);`, or in C++20 `kolk_pool_desc desc{.capacity = 256};`.
@@ -257,7 +258,8 @@ struct kolk_pinned_ {
  *
  * makes `peds`, `peds_object`, and peds_initialise (of a count), _initialise_with, _attach, _clear, _flush, _new,
  * _new_at, _delete, _set_byte, _get_slot, _get_at, _get_just_index, _get_index, _used_count, _free_count, _next,
- * _next_handle, _stats and _is_valid. Handles are int32_t, as they are in scripts. object_size may be 0 or more than the type's. */
+ * _next_handle, _stats and _is_valid. Handles are int32_t, as they are in scripts. object_size may be 0 or more than
+ * the type's. */
 #define KOLK_BYTEMAP_TYPE(name, ...)                                                                                   \
     typedef __VA_ARGS__ name##_object;                                                                                 \
     KOLK_BYTEMAP_TYPE_(name, name##_object)
@@ -306,8 +308,8 @@ struct kolk_pinned_ {
  *
  *     KOLK_SLOTMAP_TYPE(bodies, struct body)
  *
- * makes `bodies` (a slot map), `bodies_object`, `bodies_handle`, and bodies_init, _rebind, _add, _remove, _get,
- * _objects, _count, _available, _handle_of, _index, _at, _slot, _sort (whose compare takes const void *), _clear,
+ * makes `bodies` (a slot map), `bodies_object`, `bodies_handle`, and bodies_init, _rebind, _add, _remove, _remove_at,
+ * _get, _objects, _count, _available, _handle_of, _index, _at, _slot, _sort (whose compare takes const void *), _clear,
  * _reserve, _trim, _snapshot_size, _snapshot, _restore, _restore_converted, _stats, _is_valid and _deinit, which work
  * as in slotmap.h. The untyped map is `bodies.map`. */
 #define KOLK_SLOTMAP_TYPE(name, ...)                                                                                   \
@@ -490,7 +492,8 @@ struct kolk_pinned_ {
  * makes `connections` (the pool), `connections_borrowed` (a borrow), `connections_resource`, and connections_init,
  * _rebind, _borrow, _resource_of (the PGconn * of a borrow), _give_back, _discard, _fd, _close, _evict,
  * _evict_generation (of a borrow), _evict_if, _pause, _resume, _resize, _tick, _stats, _is_valid and _deinit, which
- * work as in resource.h. The factory keeps its void *. The untyped ones are `connections.pool` and `borrowed.borrow`. */
+ * work as in resource.h. The factory keeps its void *. The untyped ones are `connections.pool` and `borrowed.borrow`.
+ * */
 #define KOLK_RESOURCE_TYPE(name, ...)                                                                                  \
     typedef __VA_ARGS__ name##_resource;                                                                               \
     KOLK_RESOURCE_TYPE_(name, name##_resource)
