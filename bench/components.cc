@@ -1,7 +1,7 @@
 /* components.cc: answers the question of the article on component pools: vector, list, or a pool with holes? For
  * several numbers of slots and shares of live ones, after a long time of random births and deaths, it measures the time
  * to remove a random component, to add one, and to visit each (x += dx, y += dy), and the mean number of neighbours
- * visited before a gap.
+ * visited before a gap. A map that settles closes its holes after each batch of removals, and that time counts.
  *
  * Usage: components [SLOTS...], by default 1000 100000 1000000. Prints CSV: times in nanoseconds per component, medians
  * of ROUNDS rounds in which the containers take turns, in a random order each time.
@@ -112,6 +112,7 @@ template <typename container> class contender_of : public contender {
             objects.remove(at);
             benchmark::ClobberMemory();
         }
+        if constexpr (std::is_same_v<container, settling_map>) objects.settle();
         return now_ns() - begin;
     }
     double add_batch(size_t length) {
@@ -193,6 +194,7 @@ static contenders all(size_t slots) {
     add(new contender_of<kolk_components<KOLK_REUSE_LIFO>>("kolk_lifo", slots));
     add(new contender_of<kolk_components<KOLK_REUSE_LOWEST>>("kolk_lowest", slots));
     add(new contender_of<slot_map>("kolk_slotmap", slots));
+    add(new contender_of<settling_map>("kolk_settle", slots));
     return them;
 }
 

@@ -255,4 +255,15 @@ struct slot_map {
     }
 };
 
+/* The same, but nothing moves before the end of a batch. */
+struct settling_map : slot_map {
+    using slot_map::slot_map;
+    void remove(place handle) { component_map_remove_in_place(&map, handle); }
+    void settle() { component_map_settle(&map); }
+    template <typename function> void each(function visit) {
+        settle();
+        slot_map::each(visit);
+    }
+};
+
 #endif

@@ -740,25 +740,26 @@ template <class T> class slot_map {
 
     /* Destroys the object; the last one moves to its place. False: the handle is null, stale or from another map. */
     bool erase(handle<T> of) {
-        if constexpr (std::is_trivially_destructible_v<T>) {
+        if constexpr (std::is_trivially_destructible_v<T>)
             return kolk_slotmap_remove_sized_(&map_, of.untyped, sizeof(T));
-        } else {
-            T *object = get(of);
-            if (!object) return false;
-            T ended(std::move(*object));
-            return kolk_slotmap_remove_slow_(&map_, of.untyped); /* as always with on_remove */
-        }
+        else
+            return erase_by(kolk_slotmap_remove_slow_, of); /* as always with on_remove */
     }
+
+    /* The same, but nothing moves before `settle` closes the holes, so pointers stay valid. Until then at() returns
+     * nullptr for a hole; size() and begin() to end() include it. */
+    bool erase_in_place(handle<T> of) { return erase_by(kolk_slotmap_remove_in_place, of); }
+    void settle() { kolk_slotmap_settle(&map_); }
 
     /* The same for the object at this address, where another one may be afterwards. */
     bool erase(const T *object) { return erase(handle_of(object)); }
 
     /* Erases each object for which the function returns true; returns how many. */
     template <class F> std::uint32_t erase_if(F &&wanted) {
-        std::uint32_t before = size();
-        for (std::uint32_t i = before; i-- > 0;)
-            if (i < size() && wanted(data()[i])) erase(handle_of(data() + i));
-        return before - size();
+        std::uint32_t erased = 0;
+        for (std::uint32_t i = size(); i-- > 0;)
+            if (T *object = at(i); object && wanted(*object)) erased += erase(object);
+        return erased;
     }
 
     /* Destroys all objects, the last one first. An object that a destructor adds meanwhile may be destroyed too, or may
@@ -767,8 +768,8 @@ template <class T> class slot_map {
         if constexpr (std::is_trivially_destructible_v<T>)
             kolk_slotmap_clear(&map_);
         else
-            for (std::uint32_t i = size(); i-- > 0;)
-                if (i < size()) erase(handle_of(data() + i));
+            for (std::uint32_t i = (settle(), size()); i-- > 0;)
+                if (T *object = at(i)) erase(object);
     }
 
     T *get(handle<T> of) { return static_cast<T *>(kolk_slotmap_get_sized_(&map_, of.untyped, sizeof(T))); }
@@ -789,6 +790,7 @@ template <class T> class slot_map {
     T *end() noexcept { return data() + size(); }
     const T *begin() const noexcept { return data(); }
     const T *end() const noexcept { return data() + size(); }
+    T *at(std::uint32_t place) noexcept { return static_cast<T *>(kolk_slotmap_at(&map_, place)); }
     T &operator[](std::uint32_t place) noexcept { return data()[place]; }
     const T &operator[](std::uint32_t place) const noexcept { return data()[place]; }
 
@@ -835,6 +837,14 @@ template <class T> class slot_map {
         of.on_move_(*static_cast<T *>(object), from, to, of.context_);
     }
     void *add(handle<T> &of) { return kolk_slotmap_add_sized_(&map_, &of.untyped, sizeof(T)); }
+
+    /* Moves the object out first, so that the map no longer has it when its destructor runs. */
+    bool erase_by(bool (*remove)(kolk_slotmap *map, kolk_handle handle), handle<T> of) {
+        T *object = get(of);
+        if (!object) return false;
+        [[maybe_unused]] T ended(std::move(*object));
+        return remove(&map_, of.untyped);
+    }
 
     kolk_slotmap_desc desc_of(const slot_map_options<T> &wish) {
         kolk_slotmap_desc desc = {};

@@ -29,9 +29,9 @@
  * Each object has a *slot*, the number in its handle, which it keeps for life. It also has a *place* in the array,
  * which changes: a removal moves the last object into the hole, and a sort moves many objects. A handle finds the
  * object through one table, so every copy of the handle follows every move. A pointer does not: the pointers that
- * `add`, `get`, `at` and `objects` return are valid until the next remove, clear, sort or restore (`add`, `reserve` and
- * `trim` move nothing). So keep handles, and call `get` where you need a pointer. The debug setting `move` catches a
- * program that keeps pointers.
+ * `add`, `get`, `at` and `objects` return are valid until the next remove, settle, clear, sort or restore (`add`,
+ * remove_in_place, `reserve` and `trim` move nothing). So keep handles, and call `get` where you need a pointer. The
+ * debug setting `move` catches a program that keeps pointers.
  *
  * Cost      `add`, `remove`, `get`, `slot`, `handle`, `index` and `at` are O(1); a remove copies one object. An add
  *           that grows the map calls the system. `init` is O(1) and touches no place. `clear` and `trim` are O(count),
@@ -82,12 +82,12 @@ typedef struct kolk_slotmap_desc {
      * whose address has changed but not its place. */
     void (*on_move)(void *object, uint32_t from, uint32_t to, void *context) KOLK_OR_0_;
 
-    /* The destructor: called once per object, by `remove`, `clear` and `deinit`. The object is still in its place, and
-     * its handle finds it. Afterwards its life ends, the last object moves into the hole, and on_move is called.
-     * `clear` and `deinit` go from the last place down. The hook may remove other objects, such as children: an object
-     * whose on_remove is running never moves. To remove such an object again returns false. The hook may also add
-     * objects; during clear and deinit, add returns NULL. Its object may no longer be in the array, nor in `count`,
-     * after it has removed or added others; its handle and its pointer find it all the same. */
+    /* The destructor: called once per object, by the removals, `clear` and `deinit`. The object is still in its place,
+     * and its handle finds it. Afterwards its life ends, the last object moves into the hole, and on_move is called.
+     * `clear` and `deinit` go from the last place down. The hook may remove other objects, such as children: nothing
+     * moves before the outermost removal ends, so these leave holes (see kolk_slotmap_remove_in_place). To remove an
+     * object whose on_remove is running returns false. The hook may also add objects; during clear and deinit, add
+     * returns NULL. */
     void (*on_remove)(void *object, void *context) KOLK_OR_0_;
 
     /* Moves an object, instead of a copy of its bytes: makes the object at `to`, where there is none, and ends the one
@@ -109,6 +109,9 @@ typedef struct kolk_slotmap_desc {
 
 /* ---- Struct: read any field, write none -------------------------------------------------------------------------- */
 
+/* Marks a place before count that has no object, in its owner and in the owner's cell. */
+#define KOLK_HOLE_ 0x80000000u
+
 /* The record of one slot. */
 typedef struct kolk_cell_ {
     uint32_t place;      /* of its object; in a free slot, count or more */
@@ -121,7 +124,7 @@ struct kolk_slotmap {
     unsigned char *objects;
     kolk_cell_ *cells;     /* by slot */
     uint32_t *owners;      /* by place: the slot of its object; from count up to fresh - worn, the free slots */
-    uint32_t count;        /* number of objects, and the first place without one */
+    uint32_t count;        /* number of objects and holes, and the first place behind them */
     uint32_t fresh;        /* slots from here on never had an object; only advances */
     uint32_t add_bound;    /* add takes the slow path from this count on */
     uint32_t remove_bound; /* remove takes the slow path from this slot on */
@@ -137,12 +140,12 @@ struct kolk_slotmap {
         worn; /* worn-out slots: a list through their generations, oldest first; its length */
     uint32_t recycled, wrong_pool;
     uint32_t number;     /* number in the registry; 0: not registered */
+    uint32_t holes;      /* see kolk_slotmap_remove_in_place */
+    uint32_t first_hole; /* the place of the hole made last */
     uint8_t shift;       /* stride = odd << shift */
     uint8_t memory;      /* MEMORY_WHOLE, MEMORY_GROWS or MEMORY_CALLERS: src/core/block.h */
     uint8_t debug_flags; /* KOLK_DEBUG_ */
-    uint8_t turn;        /* debug setting move: which of the blocks has the objects now */
     uint8_t in_hook;     /* which hook is running: src/core/hooks.h */
-    uint8_t has_dropped; /* an object that is being removed has dropped out of the array */
     uintptr_t inverse;   /* inverse of odd, modulo the word */
     uint64_t failed;
     unsigned char *block;
@@ -196,6 +199,21 @@ KOLK_INLINE_USES_(1) bool kolk_slotmap_remove(kolk_slotmap *map, kolk_handle han
 /* The same for the object at this place of the array. Returns false if the array has no such place. */
 KOLK_INLINE_USES_(1) bool kolk_slotmap_remove_at(kolk_slotmap *map, uint32_t index);
 
+/* Ends the object's life as `remove` does, but nothing moves, so all pointers stay valid: its place is a hole. `at`
+ * returns NULL for a hole, and KOLK_EACH skips it; `count`, `available` and a loop over the plain array include it.
+ * `settle` closes all holes: the last object moves into each. So pointers hold within a frame:
+ *
+ *     KOLK_EACH (bodies, body, &map)
+ *         if (is_dead(body)) bodies_remove_in_place(&map, bodies_handle_of(&map, body));
+ *     ...                                                     // no object has moved
+ *     bodies_settle(&map);                                    // the array is packed again
+ *
+ * `settle` is O(holes), with at most one move for each. A `remove`, `clear`, `sort` and `restore` close all holes too;
+ * so a walk should not use both kinds of removal. An add uses a hole only if the map would be full otherwise. While
+ * there are holes, no snapshot is possible. */
+KOLK_USES_(1) bool kolk_slotmap_remove_in_place(kolk_slotmap *map, kolk_handle handle);
+KOLK_USES_(1) void kolk_slotmap_settle(kolk_slotmap *map);
+
 /* Removes all objects. */
 KOLK_USES_(1) void kolk_slotmap_clear(kolk_slotmap *map);
 
@@ -204,7 +222,7 @@ KOLK_USES_(1) void kolk_slotmap_clear(kolk_slotmap *map);
  * objects is used again once the map would otherwise be full, and its oldest handles then become valid again. */
 KOLK_INLINE_ void *kolk_slotmap_get(const kolk_slotmap *map, kolk_handle handle);
 
-/* The array of kolk_slotmap_count objects, stride bytes apart (in a typed map, sizeof(T)). */
+/* The array of kolk_slotmap_count objects and holes, stride bytes apart (in a typed map, sizeof(T)). */
 KOLK_INLINE_ void *kolk_slotmap_objects(const kolk_slotmap *map);
 KOLK_INLINE_ uint32_t kolk_slotmap_count(const kolk_slotmap *map);
 
@@ -221,7 +239,7 @@ KOLK_API_ kolk_handle kolk_slotmap_handle_of(const kolk_slotmap *map, const void
  * is then UINT32_MAX. This is for arrays that are indexed by place and that on_move keeps up to date. */
 KOLK_API_ uint32_t kolk_slotmap_index(const kolk_slotmap *map, const void *object);
 
-/* Returns the object at a place, or NULL if index >= count. */
+/* Returns the object at a place, or NULL if index >= count or there is a hole. */
 KOLK_INLINE_ void *kolk_slotmap_at(const kolk_slotmap *map, uint32_t index);
 
 /* Returns the slot of a handle's object, or UINT32_MAX if get would return NULL. An object keeps its slot for life;
@@ -285,7 +303,7 @@ KOLK_INLINE_USES_(1) void *kolk_slotmap_cursor_next(kolk_slotmap_cursor *cursor)
  * slots, and the objects. */
 
 /* Returns the size of the block for the map's present state, in bytes. Returns 0 if no snapshot is possible, because
- * the map has the hook `move` (its objects cannot be copied as bytes), or because one of its hooks is running. */
+ * the map has the hook `move` (its objects cannot be copied as bytes), has holes, or one of its hooks is running. */
 KOLK_API_ size_t kolk_slotmap_snapshot_size(const kolk_slotmap *map);
 
 /* Writes the block and returns its size. Returns 0 if no snapshot is possible, or if `size` is below

@@ -90,11 +90,13 @@ KOLK_INLINE_ uint32_t kolk_slotmap_available(const kolk_slotmap *map) {
 }
 
 KOLK_INLINE_ void *kolk_slotmap_at(const kolk_slotmap *map, uint32_t index) {
-    return index < map->count ? map->objects + index * (size_t)map->stride : NULL;
+    if (index >= map->count || (map->holes && map->owners[index] & KOLK_HOLE_)) return NULL;
+    return map->objects + index * (size_t)map->stride;
 }
 
 KOLK_INLINE_ bool kolk_slotmap_remove_at(kolk_slotmap *map, uint32_t index) {
-    return index < map->count && kolk_slotmap_remove(map, kolk_slotmap_handle_of(map, kolk_slotmap_at(map, index)));
+    void *object = kolk_slotmap_at(map, index);
+    return object && kolk_slotmap_remove(map, kolk_slotmap_handle_of(map, object));
 }
 
 KOLK_INLINE_ kolk_slotmap_cursor kolk_slotmap_each(const kolk_slotmap *map) {
@@ -108,6 +110,7 @@ KOLK_INLINE_ void *kolk_slotmap_cursor_next_sized_(kolk_slotmap_cursor *cursor, 
     const kolk_slotmap *map = cursor->map;
     uint32_t place = cursor->place;
     if (place < map->count && map->owners[place] == cursor->slot) place++;
+    while (place < map->count && map->owners[place] & KOLK_HOLE_) place++;
     if (place >= map->count) return NULL;
     cursor->place = place;
     cursor->slot = map->owners[place];

@@ -309,9 +309,9 @@ struct kolk_pinned_ {
  *     KOLK_SLOTMAP_TYPE(bodies, struct body)
  *
  * makes `bodies` (a slot map), `bodies_object`, `bodies_handle`, and bodies_init, _rebind, _add, _remove, _remove_at,
- * _get, _objects, _count, _available, _handle_of, _index, _at, _slot, _sort (whose compare takes const void *), _clear,
- * _reserve, _trim, _snapshot_size, _snapshot, _restore, _restore_converted, _stats, _is_valid and _deinit, which work
- * as in slotmap.h. The untyped map is `bodies.map`. */
+ * _remove_in_place, _settle, _get, _objects, _count, _available, _handle_of, _index, _at, _slot, _sort (whose compare
+ * takes const void *), _clear, _reserve, _trim, _snapshot_size, _snapshot, _restore, _restore_converted, _stats,
+ * _is_valid and _deinit, which work as in slotmap.h. The untyped map is `bodies.map`. */
 #define KOLK_SLOTMAP_TYPE(name, ...)                                                                                   \
     typedef __VA_ARGS__ name##_object;                                                                                 \
     KOLK_SLOTMAP_TYPE_(name, name##_object)
@@ -336,6 +336,9 @@ struct kolk_pinned_ {
         return kolk_slotmap_remove_sized_(&map_->map, handle_.untyped, sizeof(T)); } \
     KOLK_TYPED_ bool name##_remove_at(name *map_, uint32_t index_) { \
         return kolk_slotmap_remove_at(&map_->map, index_); } \
+    KOLK_TYPED_ bool name##_remove_in_place(name *map_, name##_handle handle_) { \
+        return kolk_slotmap_remove_in_place(&map_->map, handle_.untyped); } \
+    KOLK_TYPED_ void name##_settle(name *map_) { kolk_slotmap_settle(&map_->map); }                                    \
     KOLK_TYPED_ void name##_clear(name *map_) { kolk_slotmap_clear(&map_->map); }                                      \
     KOLK_TYPED_ T *name##_get(const name *map_, name##_handle handle_) { \
         return KOLK_CAST_(T *, kolk_slotmap_get_sized_(&map_->map, handle_.untyped, sizeof(T))); } \

@@ -230,6 +230,9 @@ typedef struct kolk_events_ {
      * once after each `dies` and before the slot's next life: immediately, or later if the free is deferred. */
     void (*wiped)(kolk_debug *debug, uint32_t slot, void *object);
 
+    /* Fills the object of an ended life, which is not wiped yet. */
+    void (*filled)(const kolk_debug *debug, void *object);
+
     /* Are the red zones of a slot unchanged and, if the slot is dead, its fill? The other one reports all damage, and
      * repairs it before the handler is called. `failure` contains the pool's part of the report. */
     bool (*is_intact)(const kolk_debug *debug, uint32_t slot, const void *object, bool live);

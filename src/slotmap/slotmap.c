@@ -31,23 +31,26 @@
  *     on_move, on_remove, move                                             0
  *     debug mode, or a tool informed of every place        0               0
  *     a hook that must not add or remove is running        0               0
- *     an object has dropped out (see below)                0
+ *     holes                                                                0
  *
  * get needs no bound, because no option changes how an object is found.
  *
- * An on_remove may remove other objects. An object whose on_remove is running cannot move, because the hook has a
- * pointer to it, and cannot be removed again: kolk_removal_ lists these objects. If one of them is the last object when
- * a hole must be filled, it drops out of the array for the time being: count becomes its place, and the object before
- * it is the last one. Nothing else is different. The slot looks like a free one, the places between count and the
- * dropped object are free ones, and when its hook returns there is no hole to fill. An add takes the place at count; if
- * a dropped object is there, count passes over it, so that it is in the array again.
+ * A hole is a place before count without an object: a life has ended there, and nothing has moved yet. The hole's owner
+ * has the bit HOLE, and so has the place in the owner's cell, which makes it greater than any count: get finds nothing,
+ * and a walk sees from the owner that there is nothing to visit. The other bits of that place are the next hole's: the
+ * holes form a list, the one made last first. To close them all, the last object moves into each.
+ *
+ * A removal makes a hole and closes it. But an object whose on_remove is running must not move, because the hook has a
+ * pointer to it. The hook may remove other objects; so then all holes stay until the outermost removal ends.
+ * kolk_removal_ lists the objects that are being removed, because they cannot be removed again.
  *
  * Invariants (kolk_slotmap_is_valid):
  *     I1  count <= fresh - worn <= fresh <= capacity <= max_capacity; count <= counted <= capacity; peak >= count,
  *         whether the peak is counted or not
- *     I2  cells[owners[p]].place == p for all p < fresh - worn; the owners are slots below fresh, all different
+ *     I2  cells[owners[p]].place == p for all p < fresh - worn that are no hole; the owners are slots below fresh, all
+ *         different, but for the bit HOLE, which `holes` owners below count have: those in the list of holes
  *     I3  the other slots below fresh are in the worn-out list, each once, and their place is NO_PLACE
- *     I4  an owner's generation is at least 1
+ *     I4  an owner's generation is at least 1; a hole's may be 0, until it is closed
  *     I5  the bounds are those of the table above
  *     I6  the fills behind the last object are unchanged since the debug mode wrote them
  * slotmap.h states the time bounds. */
@@ -97,7 +100,7 @@ static const char *map_name_of(const kolk_slotmap *map) {
 static kolk_failure map_failure_of(const kolk_slotmap *map, kolk_status rule, uint32_t place, const void *site) {
     kolk_failure failure = {.rule = rule, .pool = map_name_of(map), .slot = place, .site = site};
     if (map_debug_of(map))
-        kolk_watch_->sites(map->debug, place < owned(map) ? map->owners[place] : KOLK_NO_SLOT_, &failure);
+        kolk_watch_->sites(map->debug, place < owned(map) ? map->owners[place] & ~HOLE : KOLK_NO_SLOT_, &failure);
     return failure;
 }
 
@@ -140,11 +143,6 @@ static bool is_being_removed(const kolk_slotmap *map, uint32_t slot) {
     return removal != NULL;
 }
 
-/* Has an object that is being removed dropped out of the array, at this place? */
-static bool is_dropped(const kolk_slotmap *map, uintptr_t place) {
-    return map->has_dropped && place >= map->count && place < owned(map) && is_being_removed(map, map->owners[place]);
-}
-
 void kolk_slotmap_bar_(const kolk_slotmap *map, const char *verb, const void *site) {
     kolk_fail_(map_failure_of(map, KOLK_IN_HOOK, NO_PLACE, site), "%s in a hook of this map, which %s", verb,
                map->in_hook == HOOK_LOOKS ? "must not change it" : "may only add and remove");
@@ -165,10 +163,6 @@ static void run_on_remove(kolk_slotmap *map, uint32_t slot) {
     map->on_remove(map_object_at(map, map->cells[slot].place), map->context);
     map->removals = removal.outer;
     map->in_hook = before;
-    if (map->has_dropped && !map->removals) {
-        map->has_dropped = false;
-        show_map_bounds(map);
-    }
 }
 
 /* ---- Life of a map ----------------------------------------------------------------------------------------------- */
@@ -341,16 +335,10 @@ static bool make_free_slot(kolk_slotmap *map) {
 }
 
 /* Moves a free slot, whose generations are used up, to the worn-out list. The slot at the last place moves to its
- * place; if that is the slot of an object that is being removed, whose place must not change, the worn-out slot is used
- * again. */
+ * place. */
 static void retire_slot(kolk_slotmap *map, uint32_t slot) {
     uint32_t place = map->cells[slot].place, other = map->owners[owned(map) - 1];
     KOLK_ASSERT_(place >= map->count && place < owned(map) && map->cells[slot].generation == 0);
-    if (is_being_removed(map, other)) {
-        map->cells[slot].generation = 1;
-        map->recycled++;
-        return;
-    }
     map->owners[place] = other;
     map->cells[other].place = place;
     map->cells[slot] = (kolk_cell_){NO_PLACE, KOLK_NO_SLOT_};
@@ -364,34 +352,58 @@ static void retire_slot(kolk_slotmap *map, uint32_t slot) {
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
+/* Nobody may read the object of this slot any more. The profiler, which does not hear of moves, hears of the place that
+ * has become free. */
+static void wipe_place(kolk_slotmap *map, uint32_t slot, uint32_t place) {
+    if (!map_debug_of(map)) return;
+    uint8_t before = enter_map_hook(map, HOOK_LOOKS); /* the profiler */
+    kolk_watch_->wiped(map->debug, slot, map_object_at(map, place));
+    leave_map_hook(map, before);
+}
+
+/* Takes the first hole off the list, for a new object. */
+static void use_hole(kolk_slotmap *map) {
+    uint32_t place = map->first_hole, slot = map->owners[place] & ~HOLE;
+    map->first_hole = map->cells[slot].place & ~HOLE;
+    map->holes--;
+    map->owners[place] = slot;
+    map->cells[slot].place = place;
+    show_map_bounds(map);
+    if (map->cells[slot].generation != 0) return;
+    map->cells[slot].generation = 1; /* no other slot is left */
+    map->recycled++;
+}
+
 KOLK_NOINLINE_ void *kolk_slotmap_add_slow_(kolk_slotmap *map, kolk_handle *out) {
     const void *site = SITE;
     (void)kolk_is_home_(map, map->number, map->name, site);
     bool barred = map->in_hook > HOOK_LIVES;
     if (barred) (void)kolk_slotmap_is_barred_(map, HOOK_FREES, "add", site);
-    while (!barred && is_dropped(map, map->count)) map->count++;
-    uint32_t place = map->count;
     bool fails = barred || (map_debug_of(map) && kolk_debug_fails_(map->debug));
-    if (fails || !place_counts(map, place) || (place == owned(map) && !make_free_slot(map))) {
+    bool extends = !fails && place_counts(map, map->count) && (map->count < owned(map) || make_free_slot(map));
+    if (fails || (!extends && map->holes == 0)) {
         map->failed++;
         PROBE2(full, map_name_of(map), map->capacity);
         if (out) *out = (kolk_handle){0};
         if (out) kolk_tools_wrote_(out, sizeof *out);
         return NULL;
     }
-    uint32_t slot = map->owners[place];
-    KOLK_ASSERT_(place < owned(map) && map->cells[slot].place == place);
+    uint32_t place = extends ? map->count : map->first_hole, slot = map->owners[place] & ~HOLE;
     void *object = map_object_at(map, place);
     kolk_debug *debug = map_debug_of(map);
     if (debug) { /* first, because the handler may longjmp */
         kolk_watch_->verify(debug, place, object, false, map_failure_of(map, KOLK_OK, place, site));
+        if (!extends) wipe_place(map, slot, place);
         kolk_watch_->prepare(debug, place, object);
         uint8_t before = enter_map_hook(map, HOOK_LOOKS); /* the profiler */
         kolk_watch_->born(debug, slot, object, site);
         leave_map_hook(map, before);
     }
     kolk_slotmap_show_free_(map, place);
-    map->count++;
+    if (extends)
+        map->count++;
+    else
+        use_hole(map);
     if (map->count > map->peak) {
         map->peak = map->count;
         show_map_bounds(map);
@@ -403,7 +415,7 @@ KOLK_NOINLINE_ void *kolk_slotmap_add_slow_(kolk_slotmap *map, kolk_handle *out)
 
 static void move_object(kolk_slotmap *map, uint32_t to, uint32_t from) {
     if (!map->move) {
-        kolk_slotmap_move_(map, map_object_at(map, to), map_object_at(map, from), 1);
+        memcpy(map_object_at(map, to), map_object_at(map, from), map->stride);
         return;
     }
     uint8_t before = enter_map_hook(map, HOOK_LOOKS);
@@ -411,56 +423,82 @@ static void move_object(kolk_slotmap *map, uint32_t to, uint32_t from) {
     leave_map_hook(map, before);
 }
 
-/* Moves the last object to the place of a dead one, and swaps their owners. */
-static void fill_hole(kolk_slotmap *map, uint32_t place) {
-    while (is_being_removed(map, map->owners[map->count - 1])) {
-        map->count--; /* it drops out of the array */
-        map->has_dropped = true;
-        map->add_bound = 0;
-    }
-    uint32_t last = map->count - 1, moved = map->owners[last], slot = map->owners[place];
-    KOLK_ASSERT_(place <= last);
-    if (place != last) move_object(map, place, last);
-    map->cells[moved].place = place;
-    map->owners[place] = moved;
-    map->cells[slot].place = last;
-    map->owners[last] = slot;
-    map->count = last;
-}
-
-/* Ends the life in this slot, and moves the last object to its place. Returns true if an object has moved. */
-static bool end_map_life(kolk_slotmap *map, uint32_t slot, const void *site) {
+/* Ends the life in this slot. Its place is a hole now. */
+static void end_map_life(kolk_slotmap *map, uint32_t slot, const void *site) {
     KOLK_ASSERT_(slot < map->fresh && map->cells[slot].place < map->count);
     if (map->on_remove) run_on_remove(map, slot);
     uint32_t place = map->cells[slot].place;
-    if (place < map->count) fill_hole(map, place);
-    uint32_t vacated = map->cells[slot].place;
-    if (map_debug_of(map)) {
-        uint8_t before = enter_map_hook(map, HOOK_LOOKS); /* the profiler */
-        kolk_watch_->dies(map->debug, slot, site);
-        kolk_watch_->wiped(map->debug, slot, map_object_at(map, vacated));
-        leave_map_hook(map, before);
+    map->cells[slot] = (kolk_cell_){map->first_hole | HOLE, (map->cells[slot].generation + 1) & KOLK_GENERATION_MAX};
+    map->owners[place] = slot | HOLE;
+    map->first_hole = place;
+    if (map->holes++ == 0) map->remove_bound = 0; /* I5 */
+    if (!map_has(map, UINT32_MAX)) return;
+    if (map_debug_of(map)) kolk_watch_->dies(map->debug, slot, site);
+    if (map_debug_of(map)) kolk_watch_->filled(map->debug, map_object_at(map, place));
+    kolk_slotmap_hide_free_(map, place);
+}
+
+static void verify_holes(const kolk_slotmap *map, const void *site) {
+    for (uint32_t place = map->first_hole, n = map->holes; map_debug_of(map) && n > 0; n--) {
+        kolk_watch_->verify(map->debug, place, map_object_at(map, place), false,
+                            map_failure_of(map, KOLK_OK, place, site));
+        place = map->cells[map->owners[place] & ~HOLE].place & ~HOLE;
     }
-    kolk_slotmap_hide_free_(map, vacated);
-    map->cells[slot].generation = (map->cells[slot].generation + 1) & KOLK_GENERATION_MAX;
-    if (map->cells[slot].generation == 0) retire_slot(map, slot);
-    return vacated != place;
+}
+
+/* Moves the last object, and its slot with it, into a hole. If it is not `whole`, only the slot moves. */
+static void fill_hole(kolk_slotmap *map, uint32_t place, uint32_t last, bool whole) {
+    uint32_t moved = map->owners[last];
+    if (map_has(map, UINT32_MAX)) kolk_slotmap_show_free_(map, place);
+    if (whole) move_object(map, place, last);
+    map->cells[moved].place = place;
+    map->owners[place] = moved;
+}
+
+/* Closes the first hole of the list, and ends the array before holes at its end. Returns its slot, which is free. */
+static uint32_t close_first_hole(kolk_slotmap *map, bool whole) {
+    uint32_t place = map->first_hole, slot = map->owners[place] & ~HOLE, vacated = place;
+    map->first_hole = map->cells[slot].place & ~HOLE;
+    while (map->count > 0 && is_hole(map, map->count - 1)) map->count--;
+    if (place < map->count) {
+        vacated = map->count - 1;
+        fill_hole(map, place, vacated, whole);
+        map->count = vacated;
+    }
+    map->owners[vacated] = slot;
+    map->cells[slot].place = vacated;
+    map->holes--;
+    if (map_has(map, UINT32_MAX)) wipe_place(map, slot, vacated);
+    if (map_has(map, UINT32_MAX)) kolk_slotmap_hide_free_(map, vacated);
+    if (map->on_move && vacated != place && whole) kolk_slotmap_tell_of_move_(map, place, vacated, place);
+    return slot;
+}
+
+bool kolk_slotmap_close_holes_(kolk_slotmap *map, bool whole, const void *site) {
+    if (map->holes == 0) return false;
+    if (whole) verify_holes(map, site); /* first, because the handler may longjmp */
+    bool wears = false;
+    while (map->holes > 0) wears |= map->cells[close_first_hole(map, whole)].generation == 0;
+    show_map_bounds(map);
+    for (uint32_t place = map->count; wears && place < owned(map);)
+        if (map->cells[map->owners[place]].generation == 0)
+            retire_slot(map, map->owners[place]);
+        else
+            place++;
+    return true;
+}
+
+KOLK_NOINLINE_ void kolk_slotmap_settle(kolk_slotmap *map) {
+    if (kolk_slotmap_is_barred_(map, NO_HOOK, "settle", SITE)) return;
+    if (kolk_slotmap_close_holes_(map, true, SITE)) kolk_slotmap_readdress_(map);
 }
 
 void kolk_slotmap_readdress_(kolk_slotmap *map) {
-    if (!map_has(map, KOLK_DEBUG_MOVE) || map->removals) return; /* objects that are being removed must not move */
+    if (!map_has(map, KOLK_DEBUG_MOVE) || map->holes) return;
     uint8_t before = enter_map_hook(map, HOOK_LOOKS);
     kolk_slotmap_relocate_(map);
     leave_map_hook(map, before);
     for (uint32_t place = 0; place < map->count; place++) kolk_slotmap_tell_of_move_(map, place, place, place);
-}
-
-/* Returns the object of a handle if it is being removed and has dropped out of the array; else NULL. */
-static void *dropped_object(const kolk_slotmap *map, kolk_handle handle) {
-    uint32_t slot = kolk_handle_index_(handle, map->tag);
-    if (!map->has_dropped || slot >= map->fresh || !is_dropped(map, map->cells[slot].place)) return NULL;
-    bool found = map->cells[slot].generation == kolk_handle_generation_(handle);
-    return found ? map_object_at(map, map->cells[slot].place) : NULL;
 }
 
 /* Records that a handle has found no object. */
@@ -470,26 +508,37 @@ static void note_none(const kolk_slotmap *map, kolk_handle handle, const void *s
         kolk_fail_handle_(map_failure_of(map, KOLK_WRONG_POOL, NO_PLACE, site), handle);
 }
 
-KOLK_NOINLINE_ bool kolk_slotmap_remove_slow_(kolk_slotmap *map, kolk_handle handle) {
+/* Returns the slot of the object to remove, or KOLK_NO_SLOT_ if there is none. */
+static uint32_t slot_to_remove(const kolk_slotmap *map, kolk_handle handle, const void *site) {
     uint32_t slot = kolk_handle_index_(handle, map->tag);
-    if (kolk_slotmap_is_barred_(map, HOOK_FREES, "remove", SITE)) return false;
-    if (map->has_dropped && dropped_object(map, handle)) return false;
+    if (kolk_slotmap_is_barred_(map, HOOK_FREES, "remove", site)) return KOLK_NO_SLOT_;
     if (!kolk_slotmap_finds_(map, slot, handle)) {
-        note_none(map, handle, SITE);
-        return false;
+        note_none(map, handle, site);
+        return KOLK_NO_SLOT_;
     }
-    if (is_being_removed(map, slot)) return false;
-    uint32_t place = map->cells[slot].place;
-    bool moved = end_map_life(map, slot, SITE);
-    kolk_slotmap_readdress_(map);
-    if (moved) kolk_slotmap_tell_of_move_(map, place, map->count, place);
+    return is_being_removed(map, slot) ? KOLK_NO_SLOT_ : slot;
+}
+
+KOLK_NOINLINE_ bool kolk_slotmap_remove_in_place(kolk_slotmap *map, kolk_handle handle) {
+    uint32_t slot = slot_to_remove(map, handle, SITE);
+    if (slot != KOLK_NO_SLOT_) end_map_life(map, slot, SITE);
+    return slot != KOLK_NO_SLOT_;
+}
+
+KOLK_NOINLINE_ bool kolk_slotmap_remove_slow_(kolk_slotmap *map, kolk_handle handle) {
+    uint32_t slot = slot_to_remove(map, handle, SITE);
+    if (slot == KOLK_NO_SLOT_) return false;
+    end_map_life(map, slot, SITE);
+    if (!map->removals && kolk_slotmap_close_holes_(map, true, SITE)) kolk_slotmap_readdress_(map);
     return true;
 }
 
 static void clear_map(kolk_slotmap *map, const void *site) {
     kolk_slotmap_verify_all_(map, site);
     uint8_t before = enter_map_hook(map, HOOK_FREES);
-    while (map->count) end_map_life(map, map->owners[map->count - 1], site);
+    for (uint32_t place = map->count; place-- > 0;)
+        if (!is_hole(map, place)) end_map_life(map, map->owners[place], site);
+    (void)kolk_slotmap_close_holes_(map, true, site);
     leave_map_hook(map, before);
     kolk_slotmap_readdress_(map);
 }
@@ -499,13 +548,11 @@ KOLK_NOINLINE_ void kolk_slotmap_clear(kolk_slotmap *map) {
 }
 
 KOLK_NOINLINE_ void *kolk_slotmap_get_slow_(const kolk_slotmap *map, kolk_handle handle) {
-    void *object = dropped_object(map, handle);
-    if (!object) note_none(map, handle, SITE);
-    return object;
+    note_none(map, handle, SITE);
+    return NULL;
 }
 
 KOLK_NOINLINE_ uint32_t kolk_slotmap_slot_slow_(const kolk_slotmap *map, kolk_handle handle) {
-    if (dropped_object(map, handle)) return kolk_handle_index_(handle, map->tag);
     note_none(map, handle, SITE);
     return KOLK_NO_SLOT_;
 }
@@ -513,7 +560,7 @@ KOLK_NOINLINE_ uint32_t kolk_slotmap_slot_slow_(const kolk_slotmap *map, kolk_ha
 /* ---- From an object to its handle -------------------------------------------------------------------------------- */
 
 static bool has_object(const kolk_slotmap *map, uintptr_t place) {
-    return place < map->count || is_dropped(map, place);
+    return place < map->count && !is_hole(map, (uint32_t)place);
 }
 
 /* The slot of the object at a place. In the hooks of a sort, I2 is broken: only the cells are right. */
@@ -569,7 +616,7 @@ void kolk_slotmap_stats(const kolk_slotmap *map, kolk_stats *out) {
         .kind = "slotmap",
         .object_size = map->object_size,
         .stride = map->stride,
-        .count = map->count,
+        .count = map->count - map->holes,
         .peak = peak,
         .capacity = map->capacity,
         .max_capacity = map->max_capacity,

@@ -19,6 +19,12 @@
 #include "../core/begin.h"
 
 #define NO_PLACE KOLK_NO_SLOT_
+#define HOLE     KOLK_HOLE_
+
+static inline bool is_hole(const kolk_slotmap *map, uint32_t place) {
+    KOLK_ASSERT_(place < map->count);
+    return map->owners[place] & HOLE;
+}
 
 /* The map's debug mode; NULL if it is off. */
 static inline kolk_debug *map_debug_of(const kolk_slotmap *map) {
@@ -49,13 +55,13 @@ static inline uint32_t owned(const kolk_slotmap *map) {
 static inline uint32_t add_bound_of(const kolk_slotmap *map) {
     uint32_t known = map->peak < owned(map) ? map->peak : owned(map);
     if (known > map->counted) known = map->counted;
-    bool open = map->in_hook <= HOOK_LIVES && !map->has_dropped && !map_has(map, UINT32_MAX);
+    bool open = map->in_hook <= HOOK_LIVES && !map_has(map, UINT32_MAX);
     return open ? known : 0;
 }
 
 static inline uint32_t remove_bound_of(const kolk_slotmap *map) {
     bool hooked = map->on_move || map->on_remove || map->move || map->in_hook > HOOK_LIVES;
-    return map_has(map, UINT32_MAX) || hooked ? 0 : map->fresh;
+    return map_has(map, UINT32_MAX) || hooked || map->holes > 0 ? 0 : map->fresh;
 }
 
 /* Sets the bounds of the fast paths (I5). */
@@ -80,7 +86,7 @@ static inline void leave_map_hook(kolk_slotmap *map, uint8_t before) {
 
 /* ---- slotmap.c --------------------------------------------------------------------------------------------------- */
 
-/* With the debug setting `move`, moves all objects to different addresses and calls on_move. */
+/* With the debug setting `move`, and without holes, moves all objects to different addresses and calls on_move. */
 void kolk_slotmap_readdress_(kolk_slotmap *map);
 
 /* Is a hook running that must not make this call? If so, reports that. `most` is the last hook that may make it. */
@@ -93,6 +99,10 @@ static inline bool kolk_slotmap_is_barred_(const kolk_slotmap *map, uint8_t most
 
 /* Calls on_move, if there is one, for the object at a place. */
 void kolk_slotmap_tell_of_move_(kolk_slotmap *map, uint32_t at, uint32_t from, uint32_t to);
+
+/* Closes all holes: each gets the last object. Returns false if there are none. If it is not `whole`, no object
+ * moves, because all will be overwritten. */
+bool kolk_slotmap_close_holes_(kolk_slotmap *map, bool whole, const void *site);
 
 /* Lets the debug mode check the places that have no object. */
 void kolk_slotmap_verify_all_(const kolk_slotmap *map, const void *site);

@@ -71,7 +71,8 @@ static void show_places(const kolk_slotmap *map, const unsigned char *objects, u
 }
 
 void kolk_slotmap_hide_free_(const kolk_slotmap *map, uint32_t place) {
-    hide_places(map, map->objects, place, place + 1);
+    bool shares = place < map->count && map->stride % 8; /* a hole, whose last granule has a part of an object */
+    if (!shares) hide_places(map, map->objects, place, place + 1);
 }
 
 void kolk_slotmap_show_free_(const kolk_slotmap *map, uint32_t place) {
@@ -111,10 +112,9 @@ void kolk_slotmap_move_(const kolk_slotmap *map, void *to, void *from, uint32_t 
 
 void kolk_slotmap_relocate_(kolk_slotmap *map) {
     KOLK_ASSERT_(map->blocks);
-    uint8_t turn = (uint8_t)((map->turn + 1u) % BLOCKS);
-    unsigned char *from = map->objects, *to = map->blocks + turn * size_of_blocks(map);
+    unsigned char *from = map->objects, *to = from + size_of_blocks(map);
+    if (to == map->blocks + BLOCKS * size_of_blocks(map)) to = map->blocks;
     if (!kolk_memory_commit_(to, (size_t)map->capacity * map->stride)) return;
-    map->turn = turn;
     map->objects = to;
     show_places(map, to, 0, map->count);
     kolk_slotmap_move_(map, to, from, map->count);

@@ -64,7 +64,7 @@ static map_header map_header_of(const kolk_slotmap *map) {
 }
 
 size_t kolk_slotmap_snapshot_size(const kolk_slotmap *map) {
-    return map->move || map->in_hook ? 0 : (size_t)map_header_of(map).start.size;
+    return map->move || map->in_hook || map->holes ? 0 : (size_t)map_header_of(map).start.size;
 }
 
 /* Writes the chain and the generations. The map keeps its list of worn-out slots in their generations, so that those
@@ -84,7 +84,7 @@ static void write_slots(const kolk_slotmap *map, kolk_chain_ to, unsigned char *
 }
 
 size_t kolk_slotmap_snapshot(const kolk_slotmap *map, void *block, size_t size) {
-    if (map->move || map->in_hook) return 0;
+    if (map->move || map->in_hook || map->holes) return 0;
     map_header head = map_header_of(map);
     map_parts at = map_parts_of(&head);
     if (size < at.size) return 0;
@@ -236,6 +236,7 @@ static kolk_status restore_map(kolk_slotmap *map, const void *block, size_t size
     if (status != KOLK_OK) return status;
     const unsigned char *bytes = block;
     kolk_slotmap_verify_all_(map, site); /* first, because the handler may longjmp */
+    (void)kolk_slotmap_close_holes_(map, false, site);
     change_objects(map, &head, bytes + map_parts_of(&head).links, site);
     take_in_map(map, &head, bytes, &by);
     return KOLK_OK;

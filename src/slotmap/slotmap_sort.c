@@ -92,8 +92,9 @@ KOLK_NOINLINE_ void kolk_slotmap_sort(kolk_slotmap *map, int (*compare)(const vo
                                       void *context) {
     order by = {map, compare, context};
     if (kolk_slotmap_is_barred_(map, NO_HOOK, "sort", SITE)) return;
+    bool moved = kolk_slotmap_close_holes_(map, true, SITE);
     uint8_t before = enter_map_hook(map, HOOK_LOOKS);
-    bool moved = sort_map(map, &by);
+    moved |= sort_map(map, &by);
     leave_map_hook(map, before);
     if (moved) kolk_slotmap_readdress_(map);
 }

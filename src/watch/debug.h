@@ -21,6 +21,7 @@ void *kolk_debug_prepare_(kolk_debug *debug, uint32_t slot, void *object);
 void kolk_debug_begin_life_(kolk_debug *debug, uint32_t slot, const void *object, const void *site);
 void kolk_debug_end_life_(kolk_debug *debug, uint32_t slot, const void *site);
 void kolk_debug_wipe_(kolk_debug *debug, uint32_t slot, void *object);
+void kolk_debug_fill_(const kolk_debug *debug, void *object);
 bool kolk_debug_is_intact_(const kolk_debug *debug, uint32_t slot, const void *object, bool live);
 void kolk_debug_verify_(const kolk_debug *debug, uint32_t slot, void *object, bool live, kolk_failure failure);
 void kolk_debug_lose_(kolk_debug *debug, uint32_t from, uint32_t end, bool unissued);

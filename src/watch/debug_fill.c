@@ -148,10 +148,14 @@ void *kolk_debug_prepare_(kolk_debug *debug, uint32_t slot, void *object) {
     return object;
 }
 
+void kolk_debug_fill_(const kolk_debug *debug, void *object) {
+    if (kolk_debug_has_(debug, KOLK_DEBUG_FILL)) paint(&(stretch){KOLK_OK, object, debug->desc.object_size, FREE_FILL});
+}
+
 void kolk_debug_wipe_(kolk_debug *debug, uint32_t slot, void *object) {
     PROBE2(free, debug->desc.name, object);
     if (debug->profiler.free) debug->profiler.free(debug->desc.name, object, debug->profiler.context);
-    if (kolk_debug_has_(debug, KOLK_DEBUG_FILL)) paint(&(stretch){KOLK_OK, object, debug->desc.object_size, FREE_FILL});
+    kolk_debug_fill_(debug, object);
     if (kolk_debug_has_(debug, KOLK_DEBUG_BYPASS)) kolk_debug_give_block_(debug, slot, object);
 }
 

@@ -59,6 +59,7 @@ static const kolk_events_ events = {
     .born = kolk_debug_begin_life_,
     .dies = kolk_debug_end_life_,
     .wiped = kolk_debug_wipe_,
+    .filled = kolk_debug_fill_,
     .is_intact = kolk_debug_is_intact_,
     .verify = kolk_debug_verify_,
     .lost = kolk_debug_lose_,

@@ -41,7 +41,8 @@ template class kolk::ref<int, kolk::pool<int>>;
 namespace {
 
 /* promise: kolk.hpp "T's move constructor and destructor do", "Objects in a plain ... change the map", "A new object
- * ... another map", "function returns true; returns how many ... For hot reload, as for pools" */
+ * ... another map", "nothing moves before ... begin() to end() include it", "function returns true; returns how many ...
+ * For hot reload, as for pools" */
 void test_moves(const char *debug) {
     kolk::slot_map_options<body> wish;
     wish.name = "bodies";
@@ -66,11 +67,17 @@ void test_moves(const char *debug) {
             if (map.contains(handles[i])) CHECK(map.get(handles[i])->is(number));
         }
         CHECK(map.erase(handles[0]) && !map.erase(handles[0]) && map.is_valid());
+        body *kept = map.data() + 48, *other = map.data() + 47;
+        kolk::handle<body> of_kept = map.handle_of(kept), of_other = map.handle_of(other);
+        CHECK(map.erase_in_place(of_other) && !map.erase_in_place(of_other) && body::alive == 48);
+        CHECK(map.size() == 49 && !map.at(47) && map.at(48) == kept && !map.at(49));
+        map.settle();
+        CHECK(map.size() == 48 && map.at(47) == map.get(of_kept) && map.is_valid());
         CHECK(map.handle_of(map.data()) && map.get(map.handle_of(map.data())) == map.begin());
         CHECK(map.slot(map.handle_of(map.data())) < 100 && map.stats().count == map.size());
         CHECK(std::all_of(map.begin(), map.end(), [](const body &each) { return each.is(*each.number); }));
 #if __cplusplus > 201703L
-        CHECK(std::span(map).size() == 49 && std::span<body>(map).data() == map.data());
+        CHECK(std::span(map).size() == 48 && std::span<body>(map).data() == map.data());
 #endif
     }
     CHECK(body::alive == 0);

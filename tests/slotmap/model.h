@@ -13,7 +13,7 @@
 #define REMEMBERED 64u
 
 typedef struct record {
-    kolk_handle handle;
+    kolk_handle handle; /* null: the place is a hole */
     uint32_t slot;
     uint64_t stamp;
 } record;
@@ -38,6 +38,7 @@ typedef struct model {
 
     record live[MODEL_MAX + 1]; /* indexed by place; one extra for sorting */
     uint32_t count, most;
+    uint32_t holes, hole[MODEL_MAX]; /* their places, the one made last at the end */
     uint64_t stamps;
     uint64_t beside[MODEL_MAX + 1]; /* stamps by place, which on_move keeps in order */
     uint64_t keyed[MODEL_MAX];      /* stamps by slot */
@@ -96,8 +97,13 @@ static inline void model_moved(void *object, uint32_t from, uint32_t to, void *c
 
 /* ---- Queries ----------------------------------------------------------------------------------------------------- */
 
+static inline bool model_is_hole(const model *m, uint32_t place) {
+    return kolk_handle_is_null(m->live[place].handle);
+}
+
 /* Returns the place of the handle's object, or count if it has none. */
 static inline uint32_t model_find(const model *m, kolk_handle handle) {
+    if (kolk_handle_is_null(handle)) return m->count;
     uint32_t place = 0;
     while (place < m->count && !kolk_handle_equal(m->live[place].handle, handle)) place++;
     return place;
@@ -127,7 +133,7 @@ static inline void model_ask(model *m, kolk_handle handle) {
 static inline uint32_t model_worn(const model *m) {
     uint32_t worn = 0;
     for (uint32_t slot = 0; slot < m->desc.max_capacity; slot++) worn += m->lives[slot] == KOLK_GENERATION_MAX;
-    for (uint32_t i = 0; i < m->count; i++) worn -= m->lives[m->live[i].slot] == KOLK_GENERATION_MAX;
+    for (uint32_t i = 0; i < m->count; i++) worn -= m->lives[m->live[i].slot] == KOLK_GENERATION_MAX; /* holes too */
     return worn;
 }
 
@@ -146,7 +152,7 @@ static inline void model_compare(model *m) {
     kolk_stats stats;
     kolk_slotmap_stats(&m->map, &stats);
     model_assert(m, kolk_slotmap_is_valid(&m->map));
-    model_assert(m, kolk_slotmap_count(&m->map) == m->count && stats.count == m->count);
+    model_assert(m, kolk_slotmap_count(&m->map) == m->count && stats.count == m->count - m->holes);
     model_assert(m, stats.capacity == m->map.capacity && stats.max_capacity == m->desc.max_capacity);
     model_assert(m, kolk_slotmap_available(&m->map) == stats.capacity - m->count);
     model_assert(m, stats.capacity >= m->capacity && stats.capacity <= m->desc.max_capacity);
@@ -161,12 +167,20 @@ static inline void model_compare(model *m) {
     model_assert(m, stats.bytes_committed >= (uint64_t)stats.capacity * stats.stride);
     uint32_t visited = 0;
     kolk_slotmap_cursor cursor = kolk_slotmap_each(&m->map);
-    for (void *object; (object = kolk_slotmap_cursor_next(&cursor)); visited++)
+    for (void *object; (object = kolk_slotmap_cursor_next(&cursor)); visited++) {
+        while (model_is_hole(m, visited)) visited++;
         model_assert(m, object == model_at(m, visited));
+    }
+    while (visited < m->count && model_is_hole(m, visited)) visited++;
     model_assert(m, visited == m->count && !kolk_slotmap_at(&m->map, visited));
     for (uint32_t place = 0; place < m->count; place++) {
         const record *now = &m->live[place];
         unsigned char *object = model_at(m, place);
+        if (model_is_hole(m, place)) {
+            model_assert(m, !kolk_slotmap_at(&m->map, place) && !kolk_slotmap_remove_at(&m->map, place));
+            if (m->debug & KOLK_DEBUG_FILL) model_assert(m, has_dead_fill(object, m->desc.object_size));
+            continue;
+        }
         model_assert(m, model_is_written(m, object, now->stamp));
         model_assert(m, kolk_slotmap_at(&m->map, place) == object);
         model_assert(m, kolk_slotmap_index(&m->map, object) == place);
@@ -185,22 +199,26 @@ static inline void model_compare(model *m) {
 static inline void model_add(model *m, bool with_handle) {
     kolk_handle handle = {1};
     unsigned char *object = (unsigned char *)kolk_slotmap_add(&m->map, with_handle ? &handle : NULL);
-    if (m->count == m->desc.max_capacity) {
+    uint32_t place = m->count;
+    if (m->count == m->desc.max_capacity && m->holes) {
+        place = m->hole[--m->holes];
+    } else if (m->count == m->desc.max_capacity) {
         model_assert(m, !object && (!with_handle || kolk_handle_is_null(handle)));
         m->failed++;
         return;
     }
-    model_assert(m, object == model_at(m, m->count) && (uintptr_t)object % m->desc.object_align == 0);
+    model_assert(m, object == model_at(m, place) && (uintptr_t)object % m->desc.object_align == 0);
     if (m->debug & KOLK_DEBUG_FILL) model_assert(m, all_bytes_are(object, m->desc.object_size, 0xcd));
     if (!with_handle) handle = kolk_slotmap_handle_of(&m->map, object);
     uint32_t slot = kolk_slotmap_slot(&m->map, handle);
     model_assert(m, slot < m->desc.max_capacity && model_find(m, handle) == m->count);
-    for (uint32_t i = 0; i < m->count; i++) model_assert(m, m->live[i].slot != slot);
+    for (uint32_t i = 0; i < m->count; i++) model_assert(m, i == place || m->live[i].slot != slot); /* nor a hole's */
     model_begin_life(m, slot, handle.bits >> 32);
     uint64_t stamp = ++m->stamps;
-    m->live[m->count] = (record){handle, slot, stamp};
-    m->beside[m->count] = m->keyed[slot] = stamp;
-    if (++m->count > m->most) m->most = m->count;
+    m->live[place] = (record){handle, slot, stamp};
+    m->beside[place] = m->keyed[slot] = stamp;
+    if (place == m->count) m->count++;
+    if (m->count > m->most) m->most = m->count;
     if (m->count > m->capacity) m->capacity = m->count;
     m->remembered[stamp % REMEMBERED] = handle;
     model_write(m, object, stamp);
@@ -221,6 +239,29 @@ static inline void model_have_gone(model *m, uint32_t n) {
     m->removed = 0;
 }
 
+static inline void model_dig(model *m, uint32_t place) {
+    m->live[place].handle = (kolk_handle){0};
+    m->hole[m->holes++] = place;
+}
+
+/* The last object moves into the hole made last, and so on. */
+static inline void model_fill_holes(model *m) {
+    while (m->holes) {
+        uint32_t place = m->hole[--m->holes];
+        while (m->count && model_is_hole(m, m->count - 1)) m->count--;
+        if (place < m->count) m->live[place] = m->live[--m->count];
+    }
+}
+
+/* The same, after the map has done it. */
+static inline void model_have_closed(model *m) {
+    uint32_t before = m->count;
+    model_fill_holes(m);
+    for (uint32_t place = m->count; place < before; place++)
+        if (m->debug & KOLK_DEBUG_FILL && !(m->debug & KOLK_DEBUG_MOVE))
+            model_assert(m, has_dead_fill(model_at(m, place), m->desc.object_size));
+}
+
 static inline void model_remove(model *m, kolk_handle handle) {
     uint32_t place = model_find(m, handle);
     if (place < m->count && place % 2)
@@ -232,16 +273,30 @@ static inline void model_remove(model *m, kolk_handle handle) {
         model_note(m, handle);
         return;
     }
-    m->live[place] = m->live[--m->count];
-    if (m->debug & KOLK_DEBUG_FILL && !(m->debug & KOLK_DEBUG_MOVE)) {
-        model_assert(m, has_dead_fill(model_at(m, m->count), m->desc.object_size));
-    }
+    model_dig(m, place);
+    model_have_closed(m);
+}
+
+/* The object is removed, but nothing moves. */
+static inline void model_remove_in_place(model *m, kolk_handle handle) {
+    uint32_t place = model_find(m, handle);
+    model_assert(m, kolk_slotmap_remove_in_place(&m->map, handle) == (place < m->count));
+    model_have_gone(m, place < m->count);
+    if (place == m->count)
+        model_note(m, handle);
+    else
+        model_dig(m, place);
+}
+
+static inline void model_settle(model *m) {
+    kolk_slotmap_settle(&m->map);
+    model_have_closed(m);
 }
 
 static inline void model_clear(model *m) {
     kolk_slotmap_clear(&m->map);
-    model_have_gone(m, m->count);
-    m->count = 0;
+    model_have_gone(m, m->count - m->holes);
+    m->count = m->holes = 0;
 }
 
 static inline uint64_t model_key(const model *m, const void *object) {
@@ -263,6 +318,7 @@ static inline int model_backwards(const void *a, const void *b, void *context) {
 /* Sorts both, the model by insertion, which is stable too. */
 static inline void model_sort(model *m, bool backwards) {
     record sorted[MODEL_MAX];
+    model_fill_holes(m);
     for (uint32_t i = 0; i < m->count; i++) {
         uint64_t key = (m->live[i].stamp * 0x9e3779b97f4a7c15u) >> 59;
         uint32_t at = i;
@@ -287,8 +343,9 @@ static inline void model_reserve(model *m, uint32_t capacity) {
  * visited once. */
 static inline void model_walk(model *m) {
     bool seen[MODEL_MAX] = {false};
-    uint32_t before = m->count, visited = 0, adds = 0;
+    uint32_t before = m->count - m->holes, visited = 0, adds = 0;
     uint64_t newest = m->stamps;
+    void (*remove)(model *, kolk_handle) = m->holes || model_draw(m, 2) ? model_remove_in_place : model_remove;
     kolk_slotmap_cursor cursor = kolk_slotmap_each(&m->map);
     for (void *object; (object = kolk_slotmap_cursor_next(&cursor));) {
         uint32_t place = kolk_slotmap_index(&m->map, object);
@@ -298,7 +355,7 @@ static inline void model_walk(model *m) {
             seen[now.slot] = true;
             visited++;
         }
-        if (model_draw(m, 3) == 0) model_remove(m, now.handle);
+        if (model_draw(m, 3) == 0) remove(m, now.handle);
         if (model_draw(m, 5) == 0 && m->count < before && adds++ < MODEL_MAX) { /* new objects are visited too */
             model_add(m, true);
             seen[m->live[m->count - 1].slot] = false;
@@ -310,6 +367,10 @@ static inline void model_walk(model *m) {
 /* ---- Snapshots --------------------------------------------------------------------------------------------------- */
 
 static inline void model_remember(model *m) {
+    if (m->holes) {
+        model_assert(m, kolk_slotmap_snapshot_size(&m->map) == 0);
+        return;
+    }
     free(m->past.taken.bytes);
     m->past = (moment){.taken = take_map_snapshot(&m->map), .count = m->count};
     memcpy(m->past.live, m->live, sizeof m->past.live);
@@ -321,7 +382,7 @@ static inline void model_remember(model *m) {
  * A new snapshot must equal the old one. */
 static inline void model_restore(model *m) {
     const moment *past = &m->past;
-    uint32_t before = m->count;
+    uint32_t before = m->holes ? 0 : m->count;
     if (!past->taken.bytes) return;
     m->rewound = true;
     if (m->map.worn || m->map.recycled) m->rewound_wear = true;
@@ -329,6 +390,7 @@ static inline void model_restore(model *m) {
     memcpy(m->keyed, past->keyed, sizeof past->keyed);
     memcpy(m->lives, past->lives, sizeof past->lives);
     m->count = past->count;
+    m->holes = 0;
     for (uint32_t place = 0; place < m->count; place++) m->beside[place] = m->live[place].stamp;
     if (m->count > m->most) m->most = m->count;
     m->told = 0;
@@ -351,7 +413,7 @@ static inline void model_misuse(model *m) {
     kolk_status rule = KOLK_FOREIGN_POINTER;
     switch (model_draw(m, 3)) {
     case 0:
-        if (place == m->map.capacity || (inside == 0 && place < m->count)) break;
+        if (place == m->map.capacity || (inside == 0 && place < m->count && !model_is_hole(m, place))) break;
         wrong = moved(model_at(m, place), (ptrdiff_t)inside);
         rule = inside ? KOLK_INTERIOR_POINTER : KOLK_DEAD_OBJECT;
         break;
@@ -383,8 +445,12 @@ static inline void model_step(model *m) {
     uint32_t choice = model_draw(m, 64);
     if (choice < 24) {
         model_add(m, choice % 2);
-    } else if (choice < 44) {
+    } else if (choice < 38) {
         model_remove(m, model_handle(m));
+    } else if (choice < 42) {
+        model_remove_in_place(m, model_handle(m));
+    } else if (choice < 44) {
+        model_settle(m);
     } else if (choice < 52) {
         model_ask(m, model_handle(m));
     } else if (choice < 55) {
@@ -450,10 +516,10 @@ static inline void model_init(model *m) {
 }
 
 static inline void model_deinit(model *m) {
-    bool leaks = m->count && m->debug & KOLK_DEBUG_SITES;
+    bool leaks = m->count > m->holes && m->debug & KOLK_DEBUG_SITES;
     free(m->past.taken.bytes);
     kolk_slotmap_deinit(&m->map);
-    model_have_gone(m, m->count);
+    model_have_gone(m, m->count - m->holes);
     model_assert(m, all_bytes_are(&m->map, sizeof m->map, 0) && m->budget.used_ == 0);
     model_assert(m, leaks ? m->taken.count >= 1 && m->taken.last.rule == KOLK_LEAK : m->taken.count == 0);
     if (!m->desc.memory) return;

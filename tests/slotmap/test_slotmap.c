@@ -205,6 +205,69 @@ static void test_on_move(void **state) {
 
 /* ---- on_remove --------------------------------------------------------------------------------------------------- */
 
+/* promise: "as `remove` does ... there are holes, no snapshot is possible" */
+static void test_holes_until_settle(void **state) {
+    log_of_moves log = {.beside = "abcdef"};
+    kolk_handle handles[6];
+    kolk_slotmap map;
+    kolk_slotmap_desc desc = {.object_size = 5, .capacity = 6, .on_move = note_move, .context = &log};
+    make_map(&map, &desc);
+    for (int i = 0; i < 6; i++) handles[i] = add_letter(&map, log.beside[i]);
+    char *first = (char *)kolk_slotmap_objects(&map);
+    uint32_t visited = 0;
+    kolk_slotmap_cursor cursor = kolk_slotmap_each(&map);
+    for (char *object; (object = (char *)kolk_slotmap_cursor_next(&cursor)); visited++)
+        if (strchr("bdf", *object)) kolk_slotmap_remove_in_place(&map, kolk_slotmap_handle_of(&map, object));
+    assert_int_equal(visited, 6);
+    assert_false(kolk_slotmap_remove_in_place(&map, handles[1]) || kolk_slotmap_remove(&map, handles[3]));
+    assert_true(kolk_slotmap_is_valid(&map) && log.text[0] == 0);
+    assert_int_equal(kolk_slotmap_count(&map), 6);
+    assert_int_equal(kolk_slotmap_snapshot_size(&map), 0);
+    for (uint32_t i = 0; i < 6; i++) { /* the others are where they were */
+        assert_ptr_equal(kolk_slotmap_get(&map, handles[i]), i % 2 ? NULL : first + i * 5);
+        assert_ptr_equal(kolk_slotmap_at(&map, i), i % 2 ? NULL : first + i * 5);
+    }
+    handles[5] = add_letter(&map, 'g'); /* the map is full, so this one gets a hole */
+    assert_int_equal(kolk_slotmap_index(&map, kolk_slotmap_get(&map, handles[5])), 5);
+    kolk_slotmap_settle(&map);
+    assert_string_equal(log.text, "g5>3 e4>1 ");
+    assert_int_equal(kolk_slotmap_count(&map), 4);
+    assert_true(kolk_slotmap_is_valid(&map) && letter_of(&map, handles[4]) == 'e');
+    kolk_slotmap_settle(&map); /* there are no holes */
+    kolk_slotmap_remove_in_place(&map, handles[0]);
+    assert_true(kolk_slotmap_remove(&map, handles[2])); /* closes both */
+    assert_int_equal(kolk_slotmap_count(&map), 2);
+    assert_true(kolk_slotmap_is_valid(&map) && kolk_slotmap_snapshot_size(&map) > 0);
+    end_map(&map);
+}
+
+/* A parent removes its children, of which the last one is the last object. Nothing moves meanwhile. */
+static void remove_the_rest(void *object, void *context) {
+    kolk_slotmap *map = (kolk_slotmap *)context;
+    char *first = (char *)kolk_slotmap_objects(map);
+    if (*(char *)object != 'a') return;
+    for (uint32_t i = kolk_slotmap_count(map); i-- > 0;)
+        if (kolk_slotmap_at(map, i) != object) assert_true(kolk_slotmap_remove_at(map, i));
+    assert_ptr_equal(object, first + 5);
+    assert_false(kolk_slotmap_remove_at(map, 1));
+    assert_int_equal(letter_of(map, add_letter(map, 'n')), 'n');
+}
+
+static void test_children_leave_holes(void **state) {
+    kolk_slotmap map;
+    make_map(&map,
+             &(kolk_slotmap_desc){.object_size = 5, .capacity = 4, .on_remove = remove_the_rest, .context = &map});
+    kolk_handle parent = {0};
+    for (int i = 0; i < 4; i++) {
+        kolk_handle handle = add_letter(&map, "bacd"[i]);
+        if (i == 1) parent = handle;
+    }
+    assert_true(kolk_slotmap_remove(&map, parent));
+    assert_int_equal(kolk_slotmap_count(&map), 1);
+    assert_true(*(char *)kolk_slotmap_objects(&map) == 'n' && kolk_slotmap_is_valid(&map));
+    end_map(&map);
+}
+
 static kolk_slotmap goers;
 
 /* During on_remove the object is still in its place, its handle is valid, and no other object has moved. */
@@ -234,14 +297,14 @@ static void test_on_remove(void **state) {
         log.text[0] = 0;
         handles[1] = add_letter(&goers, 'e');
         kolk_slotmap_clear(&goers);
-        assert_string_equal(log.text, "-e2/3 -d1/2 -a0/1 ");
+        assert_string_equal(log.text, "-e2/3 -d1/3 -a0/3 ");
         log.text[0] = 0;
         kolk_slotmap_clear(&goers); /* the map is empty */
         assert_string_equal(log.text, "");
         handles[0] = add_letter(&goers, 'f');
         handles[1] = add_letter(&goers, 'g');
         kolk_slotmap_deinit(&goers);
-        assert_string_equal(log.text, "-g1/2 -f0/1 ");
+        assert_string_equal(log.text, "-g1/2 -f0/2 ");
     }
 }
 
@@ -522,6 +585,8 @@ static void test_it_is_listed(void **state) {
 
 /* ---- is_valid detects what is broken ----------------------------------------------------------------------------- */
 
+#define assert_seen(map, what, value) assert_breaks(kolk_slotmap_is_valid, map, what, value)
+
 /* promise: "src/slotmap/slotmap.c; O(slots), for tests" */
 static void test_validity(void **state) {
     kolk_slotmap map;
@@ -555,10 +620,20 @@ static void test_validity(void **state) {
     assert_false(kolk_slotmap_is_valid(&map));
     map.counted = 8;
     assert_true(kolk_slotmap_is_valid(&map));
+    for (uint32_t i = 0; i < 3; i++)
+        kolk_slotmap_remove_in_place(&map, kolk_slotmap_handle_of(&map, kolk_slotmap_at(&map, i)));
+    assert_true(kolk_slotmap_is_valid(&map));
+    assert_seen(&map, map.holes, 2);
+    assert_seen(&map, map.holes, 4);
+    assert_seen(&map, map.first_hole, 1);
+    assert_seen(&map, map.first_hole, 3);
+    assert_seen(&map, map.owners[1], map.owners[1] & ~KOLK_HOLE_);
+    assert_seen(&map, map.owners[1], 8 | KOLK_HOLE_);
+    assert_seen(&map, map.owners[3], map.owners[3] | KOLK_HOLE_);
+    assert_seen(&map, map.cells[map.owners[1] & ~KOLK_HOLE_].place, 1);
+    assert_seen(&map, map.cells[map.owners[1] & ~KOLK_HOLE_].place, 1 | KOLK_HOLE_);
     end_map(&map);
 }
-
-#define assert_seen(map, what, value) assert_breaks(kolk_slotmap_is_valid, map, what, value)
 
 static void test_validity_of_worn_out_slots(void **state) {
     kolk_slotmap map;
@@ -612,6 +687,8 @@ int main(void) {
         TEST(test_removal_on_the_way),
         TEST(test_on_move),
         TEST(test_on_remove),
+        TEST(test_holes_until_settle),
+        TEST(test_children_leave_holes),
         TEST(test_sort_is_stable_and_in_n_log_n),
         TEST(test_memory_size_is_exact),
         TEST(test_the_default_alignment),

@@ -69,6 +69,29 @@ static void test_a_write_to_a_vacated_place(void **state) {
     }
 }
 
+/* A pointer to an object that was removed in place is written through, in its hole. */
+static void test_a_write_to_a_hole(void **state) {
+    kolk_slotmap map;
+    reports kept;
+    for (int seen_by = 0; seen_by < 3; seen_by++) {
+        make_map(&map, &(kolk_slotmap_desc){.name = "bodies", .object_size = 12, .capacity = 2, .debug = "fill"});
+        kolk_handle a = add_letter(&map, 'a'), b = add_letter(&map, 'b');
+        unsigned char *first = (unsigned char *)kolk_slotmap_get(&map, a);
+        assert_true(kolk_slotmap_remove_in_place(&map, a));
+        assert_memory_equal(first, ((const uint32_t[]){0x1deadb0b, 0x1deadb0b, 0x1deadb0b}), 12);
+        first[5] = 0x78;
+        begin_reports(&kept);
+        if (seen_by == 0) kolk_slotmap_add(&map, NULL);
+        if (seen_by == 1) kolk_slotmap_settle(&map);
+        if (seen_by == 2) kolk_slotmap_remove(&map, b);
+        assert_damage(&kept, KOLK_WRITE_AFTER_FREE, "bodies", first, 0, 5, 1,
+                      "kolk: bodies: write after free to place 0: 78 written at byte 5 of it");
+        assert_no_more(&kept);
+        end_map(&map);
+        assert_no_more(&kept); /* the damage was repaired */
+    }
+}
+
 /* ---- move -------------------------------------------------------------------------------------------------------- */
 
 /* Calls that may move every object. */
@@ -90,8 +113,13 @@ static void moves_by_restore(kolk_slotmap *map) {
     free(taken.bytes);
 }
 
+static void moves_by_settle(kolk_slotmap *map) {
+    kolk_slotmap_remove_in_place(map, kolk_slotmap_handle_of(map, kolk_slotmap_at(map, 2)));
+    kolk_slotmap_settle(map);
+}
+
 static void (*const all_moves[])(kolk_slotmap *map) = {moves_by_remove, moves_by_sort, moves_by_restore,
-                                                       kolk_slotmap_clear};
+                                                       moves_by_settle, kolk_slotmap_clear};
 static unsigned way, wrong_handles;
 
 static unsigned later; /* how many moves follow */
@@ -315,6 +343,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_settings_in_force),
         TEST(test_a_write_to_a_vacated_place),
+        TEST(test_a_write_to_a_hole),
         TEST(test_move_catches_kept_pointers),
         TEST(test_clear_moves_too),
         TEST(test_move_knows_pointers_of_before),

@@ -1,16 +1,16 @@
 /* runs: slow not:asan */
-/* Runs every sequence of up to 7 operations on slot maps of 1 to 3 objects, and compares with model.h: add, remove at
- * each place, remove the last removed object again, clear, sort. Each sequence runs from its start, and is compared
- * only after its last operation, because its prefixes are sequences too. Reads KOLK_TEST_LENGTH (the length of the
- * sequences) from the environment. promise: "Returns a new ... stores the null handle" */
+/* Runs every sequence of up to 6 operations on slot maps of 1 to 3 objects, and compares with model.h: add, remove at
+ * each place, the same in place, settle, remove the last removed object again, clear, sort. Each sequence runs from its
+ * start, and is compared only after its last operation, because its prefixes are sequences too. Reads KOLK_TEST_LENGTH
+ * (the length of the sequences) from the environment. promise: "Returns a new ... stores the null handle" */
 #include "../help/test.h"
 
 #include "model.h"
 
 #ifndef LENGTH
-#define LENGTH 7u
+#define LENGTH 6u
 #endif
-#define CHOICES 7u /* add, 3 places, stale, clear, sort */
+#define CHOICES 11u /* add, 3 places, stale, clear, sort, 3 places, settle */
 
 static model m;
 static kolk_handle removed; /* the last one removed */
@@ -43,8 +43,14 @@ static bool play(uint32_t choice) {
         model_remove(&m, removed);
     } else if (choice == 5) {
         model_clear(&m);
-    } else {
+    } else if (choice == 6) {
         model_sort(&m, true);
+    } else if (choice <= 9) {
+        if (choice - 6 > m.count) return false;
+        removed = m.live[choice - 7].handle;
+        model_remove_in_place(&m, removed);
+    } else {
+        model_settle(&m);
     }
     return true;
 }

@@ -936,12 +936,12 @@ pub struct kolk_slotmap {
     pub recycled: u32,
     pub wrong_pool: u32,
     pub number: u32,
+    pub holes: u32,
+    pub first_hole: u32,
     pub shift: u8,
     pub memory: u8,
     pub debug_flags: u8,
-    pub turn: u8,
     pub in_hook: u8,
-    pub has_dropped: u8,
     pub inverse: usize,
     pub failed: u64,
     pub block: *mut u8,
@@ -1715,13 +1715,29 @@ extern "C" {
     pub fn kolk_slotmap_remove(map: *mut kolk_slotmap, handle: kolk_handle) -> bool;
     /// The same for the object at this place of the array. Returns false if the array has no such place.
     pub fn kolk_slotmap_remove_at(map: *mut kolk_slotmap, index: u32) -> bool;
+    /// Ends the object's life as `remove` does, but nothing moves, so all pointers stay valid: its place is a hole. `at`
+    /// returns NULL for a hole, and KOLK_EACH skips it; `count`, `available` and a loop over the plain array include it.
+    /// `settle` closes all holes: the last object moves into each. So pointers hold within a frame:
+    ///
+    /// ```c
+    /// KOLK_EACH (bodies, body, &map)
+    ///     if (is_dead(body)) bodies_remove_in_place(&map, bodies_handle_of(&map, body));
+    /// ...                                                     // no object has moved
+    /// bodies_settle(&map);                                    // the array is packed again
+    ///
+    /// ```
+    /// `settle` is O(holes), with at most one move for each. A `remove`, `clear`, `sort` and `restore` close all holes too;
+    /// so a walk should not use both kinds of removal. An add uses a hole only if the map would be full otherwise. While
+    /// there are holes, no snapshot is possible.
+    pub fn kolk_slotmap_remove_in_place(map: *mut kolk_slotmap, handle: kolk_handle) -> bool;
+    pub fn kolk_slotmap_settle(map: *mut kolk_slotmap);
     /// Removes all objects.
     pub fn kolk_slotmap_clear(map: *mut kolk_slotmap);
     /// Returns the object, or NULL if this handle is null, stale, forged, or from another map or pool. It never returns a
     /// different object, within the limits of tags (see kolk_pool_get) and of generations: a slot that has had 2^32 - 1
     /// objects is used again once the map would otherwise be full, and its oldest handles then become valid again.
     pub fn kolk_slotmap_get(map: *const kolk_slotmap, handle: kolk_handle) -> *mut c_void;
-    /// The array of kolk_slotmap_count objects, stride bytes apart (in a typed map, sizeof(T)).
+    /// The array of kolk_slotmap_count objects and holes, stride bytes apart (in a typed map, sizeof(T)).
     pub fn kolk_slotmap_objects(map: *const kolk_slotmap) -> *mut c_void;
     pub fn kolk_slotmap_count(map: *const kolk_slotmap) -> u32;
     /// How many objects can be added without growing.
@@ -1732,7 +1748,7 @@ extern "C" {
     /// Returns an object's place, from 0: the object is objects\[place\]. Any other pointer is a bug of the caller; the result
     /// is then UINT32_MAX. This is for arrays that are indexed by place and that on_move keeps up to date.
     pub fn kolk_slotmap_index(map: *const kolk_slotmap, object: *const c_void) -> u32;
-    /// Returns the object at a place, or NULL if index \>= count.
+    /// Returns the object at a place, or NULL if index \>= count or there is a hole.
     pub fn kolk_slotmap_at(map: *const kolk_slotmap, index: u32) -> *mut c_void;
     /// Returns the slot of a handle's object, or UINT32_MAX if get would return NULL. An object keeps its slot for life;
     /// slots are below max_capacity. This is for arrays that are indexed by slot: moves do not affect them. Initialise the
@@ -1751,7 +1767,7 @@ extern "C" {
     pub fn kolk_slotmap_each(map: *const kolk_slotmap) -> kolk_slotmap_cursor;
     pub fn kolk_slotmap_cursor_next(cursor: *mut kolk_slotmap_cursor) -> *mut c_void;
     /// Returns the size of the block for the map's present state, in bytes. Returns 0 if no snapshot is possible, because
-    /// the map has the hook `move` (its objects cannot be copied as bytes), or because one of its hooks is running.
+    /// the map has the hook `move` (its objects cannot be copied as bytes), has holes, or one of its hooks is running.
     pub fn kolk_slotmap_snapshot_size(map: *const kolk_slotmap) -> usize;
     /// Writes the block and returns its size. Returns 0 if no snapshot is possible, or if `size` is below
     /// kolk_slotmap_snapshot_size.
@@ -2347,12 +2363,12 @@ fn offsets() {
         ("kolk_slotmap.recycled", offset!(kolk_slotmap, recycled), 80),
         ("kolk_slotmap.wrong_pool", offset!(kolk_slotmap, wrong_pool), 84),
         ("kolk_slotmap.number", offset!(kolk_slotmap, number), 88),
-        ("kolk_slotmap.shift", offset!(kolk_slotmap, shift), 92),
-        ("kolk_slotmap.memory", offset!(kolk_slotmap, memory), 93),
-        ("kolk_slotmap.debug_flags", offset!(kolk_slotmap, debug_flags), 94),
-        ("kolk_slotmap.turn", offset!(kolk_slotmap, turn), 95),
-        ("kolk_slotmap.in_hook", offset!(kolk_slotmap, in_hook), 96),
-        ("kolk_slotmap.has_dropped", offset!(kolk_slotmap, has_dropped), 97),
+        ("kolk_slotmap.holes", offset!(kolk_slotmap, holes), 92),
+        ("kolk_slotmap.first_hole", offset!(kolk_slotmap, first_hole), 96),
+        ("kolk_slotmap.shift", offset!(kolk_slotmap, shift), 100),
+        ("kolk_slotmap.memory", offset!(kolk_slotmap, memory), 101),
+        ("kolk_slotmap.debug_flags", offset!(kolk_slotmap, debug_flags), 102),
+        ("kolk_slotmap.in_hook", offset!(kolk_slotmap, in_hook), 103),
         ("kolk_slotmap.inverse", offset!(kolk_slotmap, inverse), 104),
         ("kolk_slotmap.failed", offset!(kolk_slotmap, failed), 112),
         ("kolk_slotmap.block", offset!(kolk_slotmap, block), 120),
