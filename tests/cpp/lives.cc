@@ -457,6 +457,7 @@ void try_map(const map_row &row, moment at, int place, const char *debug) {
     CHECK(actor::alive == 0 && told.count == 0);
 }
 
+/* promise: kolk.hpp "so that the map no longer has it when its destructor runs" */
 void test_slot_maps() {
     for (const char *debug : {static_cast<const char *>(nullptr), "fill,move"})
         for (moment at : possible({constructor, throwing, erased, by_handle, cleared, at_end}))

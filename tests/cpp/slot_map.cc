@@ -41,8 +41,8 @@ template class kolk::ref<int, kolk::pool<int>>;
 namespace {
 
 /* promise: kolk.hpp "T's move constructor and destructor do", "Objects in a plain ... change the map", "A new object
- * ... another map", "nothing moves before ... begin() to end() include it", "function returns true; returns how many ...
- * For hot reload, as for pools" */
+ * ... another map", "nothing moves before ... end() include it", "function returns true; returns how
+ * many ... For hot reload, as for pools" */
 void test_moves(const char *debug) {
     kolk::slot_map_options<body> wish;
     wish.name = "bodies";
