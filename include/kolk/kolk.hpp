@@ -791,6 +791,8 @@ template <class T> class slot_map {
     const T *begin() const noexcept { return data(); }
     const T *end() const noexcept { return data() + size(); }
     T *at(std::uint32_t place) noexcept { return static_cast<T *>(kolk_slotmap_at(&map_, place)); }
+    const T *at(std::uint32_t place) const noexcept { return static_cast<const T *>(kolk_slotmap_at(&map_, place)); }
+    std::uint32_t index_of(const T *object) const { return kolk_slotmap_index(&map_, object); }
     T &operator[](std::uint32_t place) noexcept { return data()[place]; }
     const T &operator[](std::uint32_t place) const noexcept { return data()[place]; }
 
@@ -890,6 +892,14 @@ template <class T, class Of = slot_map<T>> class ref {
     explicit operator bool() const { return get() != nullptr; }
     T *operator->() const { return get(); }
     T &operator*() const { return *get(); }
+
+    /* Calls the function with the object, which it must not move: it may erase in place, but not erase from a slot map.
+     * False: there is no object. */
+    template <class F> bool with(F &&function) const {
+        T *object = get();
+        if (object) std::forward<F>(function)(*object);
+        return object != nullptr;
+    }
     kolk::handle<T> handle() const noexcept { return handle_; }
 
     friend bool operator==(const ref &a, const ref &b) noexcept { return a.of_ == b.of_ && a.handle_ == b.handle_; }
@@ -975,6 +985,7 @@ template <class T> class queue {
 
     std::size_t size() const { return kolk_queue_count(&queue_); }
     bool empty() const { return size() == 0; }
+    std::uint32_t capacity() const noexcept { return queue_.capacity; }
     std::size_t clear() { return kolk_queue_clear(&queue_); }
     void close() { kolk_queue_close(&queue_); }
     void shutdown() { kolk_queue_shutdown(&queue_); }
@@ -1122,6 +1133,7 @@ template <class T> class shared_pool {
     /* Exact while no thread makes or erases objects. */
     std::uint32_t size() const { return kolk_shared_count(&pool_); }
     bool empty() const { return size() == 0; }
+    std::uint32_t capacity() const { return stats().capacity; }
 
     iterator begin() { return iterator(kolk_shared_each(&pool_)); }
     const_iterator begin() const { return const_iterator(kolk_shared_each(&pool_)); }

@@ -507,6 +507,25 @@ void test_destructor_that_erases() {
 
 // ---- Other ways to have a pool ----
 
+// What all classes call by the same names.
+template <class C> void have_same_names(C &of, std::uint32_t capacity) {
+    const C &same = of;
+    CHECK(same.size() == 0 && same.empty() && same.capacity() == capacity && same.status() == KOLK_OK);
+    CHECK(same.is_valid() && same.stats().capacity == capacity && &of.untyped() == &same.untyped());
+    of.clear();
+}
+template <class C> void find_by_same_names(C &of, typename C::value_type *object) {
+    const C &same = of;
+    auto handle = same.handle_of(object);
+    CHECK(same.contains(handle) && same.get(handle) == object && of.get(handle) == object && of.begin() != of.end());
+}
+template <class C> void find_by_index(C &of, typename C::value_type *object) {
+    const C &same = of;
+    CHECK(of.at(same.index_of(object)) == object && same.at(same.index_of(object)) == object);
+    CHECK(same.available() == same.capacity() - 1 && of.reserve(same.capacity()) == KOLK_OK && of.trim() == 0);
+    CHECK(of.erase(same.handle_of(object)) && same.available() == same.capacity());
+}
+
 /* promise: kolk.hpp "C++17 has no designated initialisers" */
 void test_short_options() {
     kolk::pool<counted> of_three(3), named({"named", 2});
@@ -519,6 +538,19 @@ void test_short_options() {
     kolk::shared_pool<int> shared(6);
     kolk::shared_pool<int>::local local(shared);
     for (int n = 0; n < 6; n++) CHECK(local.emplace(n));
+    queue.clear();
+    shared.clear();
+    have_same_names(of_three, 3);
+    have_same_names(map, 4);
+    have_same_names(queue, 5);
+    have_same_names(shared, 6);
+    find_by_same_names(shared, local.emplace(1));
+    counted *one = of_three.emplace(1);
+    find_by_same_names(of_three, one);
+    find_by_index(of_three, one);
+    int *other = map.emplace(2).object;
+    find_by_same_names(map, other);
+    find_by_index(map, other);
 }
 
 // Nobody but a pool can make or destroy it.

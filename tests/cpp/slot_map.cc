@@ -208,7 +208,7 @@ void test_family() {
 #endif
 }
 
-/* promise: kolk.hpp "an object of a slot map or pool, as a pointer", "The same for the object at this address", "An
+/* promise: kolk.hpp "Calls the function with ... there is no object", "an object of a slot map or pool, as a pointer", "The same for the object at this address", "An
  * object of a slot map or pool, wherever it is ... but not the map", "nullptr once the object is erased" */
 void test_refs() {
     failures told;
@@ -221,6 +221,7 @@ void test_refs() {
     CHECK(map.erase(first.get()) && body::alive == 2); // the third moves to the place of the first
     CHECK(third.get() != before && third->is(3) && (*same).is(3) && same.handle() == map.handle_of(third.get()));
     CHECK(!first && !first.get() && map.size() == 2);
+    CHECK(third.with([](body &object) { CHECK(object.is(3)); }) && !first.with([](body &) { CHECK(false); }));
     CHECK(map.erase(third.get()) && !same && told.count == 0);
     CHECK(!map.erase(map.data() + 7) && told.count == 1 && map.size() == 1); // no object is there
 
