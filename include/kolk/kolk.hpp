@@ -1177,7 +1177,7 @@ template <class T> struct resource_options {
     std::chrono::milliseconds idle_timeout{}, max_lifetime{}, keepalive{}, validate_after{}, leak_after{},
         create_timeout{}, slow_borrow{};
     kolk_reuse reuse = KOLK_REUSE_LIFO;
-    bool look = false, no_housekeeper = false;
+    bool look = false, no_housekeeper = false, warn_nested = false;
     const char *debug = nullptr;
 };
 
@@ -1351,6 +1351,7 @@ template <class T> class resource_pool {
         desc.slow_borrow_ms = wish_.slow_borrow.count();
         desc.reuse = wish_.reuse;
         desc.look = wish_.look;
+        desc.warn_nested = wish_.warn_nested;
         desc.no_housekeeper = wish_.no_housekeeper;
         desc.debug = wish_.debug;
         return kolk_resource_init(&pool_, &desc);

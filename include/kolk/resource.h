@@ -146,6 +146,11 @@ typedef struct kolk_resource_pool_desc {
      * this is the name that the thread had at its first borrow, and it is known even if the thread has ended. */
     int64_t leak_after_ms KOLK_OR_0_;
 
+    /* A borrow that has to wait, while its thread already has a resource of the pool, is reported as KOLK_NESTED before
+     * it waits, once per pool: threads that do so can wait for each other until their deadlines. The report names both
+     * borrows. It costs a borrow that waits a look at the newest 100 borrows in use, and the others nothing. */
+    bool warn_nested KOLK_OR_0_;
+
     /* The time limit of create and validate, unless the deadline is a borrower's or a tick's. 0: 10,000; -1: no
      * limit */
     int64_t create_timeout_ms KOLK_OR_0_;

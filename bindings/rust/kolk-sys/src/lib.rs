@@ -95,6 +95,7 @@ pub const KOLK_UNDERFLOW: kolk_status = kolk_status(352);
 pub const KOLK_WRONG_POOL: kolk_status = kolk_status(353);
 pub const KOLK_LEAK: kolk_status = kolk_status(400);
 pub const KOLK_BAD_SETTING: kolk_status = kolk_status(401);
+pub const KOLK_NESTED: kolk_status = kolk_status(402);
 
 /// The treatment of a worn-out slot, which has had as many lives as a generation can count.
 #[repr(transparent)]
@@ -721,6 +722,7 @@ pub struct kolk_resource_pool_desc {
     pub keepalive_ms: i64,
     pub validate_after_ms: i64,
     pub leak_after_ms: i64,
+    pub warn_nested: bool,
     pub create_timeout_ms: i64,
     pub reuse: kolk_reuse,
     pub look: bool,
@@ -1021,9 +1023,9 @@ extern "C" {
     pub fn kolk_stats_write_of(process: i64, format: kolk_stats_format, put: Option<unsafe extern "C" fn(text: *const c_char, length: usize, context: *mut c_void)>, context: *mut c_void) -> *const c_char;
     /// The handler is called for each failure, in the thread whose call failed. If several threads use a pool, the handler
     /// may run in several of them at the same time. NULL restores the default handler, which prints the sentence to stderr
-    /// and aborts (freestanding: __builtin_trap); after a KOLK_LEAK or KOLK_BAD_SETTING it does not abort. A handler may
-    /// call functions that take a const pool. If it returns, the failed call changes nothing. But if the failure is damage
-    /// that the debug mode has found, the call repairs it and continues.
+    /// and aborts (freestanding: __builtin_trap); after KOLK_LEAK, KOLK_BAD_SETTING and KOLK_NESTED it does not abort. A
+    /// handler may call functions that take a const pool. If it returns, the failed call changes nothing. But if the failure
+    /// is damage that the debug mode has found, the call repairs it and continues.
     ///
     /// The handler may longjmp or throw. An init that is left in this way has failed: the pool is all zero, and has no
     /// memory. But if the failed call was made by a hook (reset, setup, on_full, on_move, destroy ...), the handler must
@@ -1883,7 +1885,7 @@ const _: () = {
     assert!(size_of::<kolk_heap_class_stats>() == 136 && align_of::<kolk_heap_class_stats>() == 8);
     assert!(size_of::<kolk_error>() == 256 && align_of::<kolk_error>() == 4);
     assert!(size_of::<kolk_resource_event>() == 56 && align_of::<kolk_resource_event>() == 8);
-    assert!(size_of::<kolk_resource_pool_desc>() == 144 && align_of::<kolk_resource_pool_desc>() == 8);
+    assert!(size_of::<kolk_resource_pool_desc>() == 152 && align_of::<kolk_resource_pool_desc>() == 8);
     assert!(size_of::<kolk_resource_pool>() == 16 && align_of::<kolk_resource_pool>() == 8);
     assert!(size_of::<kolk_borrowed>() == 280 && align_of::<kolk_borrowed>() == 8);
     assert!(size_of::<kolk_borrow_desc>() == 24 && align_of::<kolk_borrow_desc>() == 8);
@@ -2216,13 +2218,14 @@ fn offsets() {
         ("kolk_resource_pool_desc.keepalive_ms", offset!(kolk_resource_pool_desc, keepalive_ms), 80),
         ("kolk_resource_pool_desc.validate_after_ms", offset!(kolk_resource_pool_desc, validate_after_ms), 88),
         ("kolk_resource_pool_desc.leak_after_ms", offset!(kolk_resource_pool_desc, leak_after_ms), 96),
-        ("kolk_resource_pool_desc.create_timeout_ms", offset!(kolk_resource_pool_desc, create_timeout_ms), 104),
-        ("kolk_resource_pool_desc.reuse", offset!(kolk_resource_pool_desc, reuse), 112),
-        ("kolk_resource_pool_desc.look", offset!(kolk_resource_pool_desc, look), 116),
-        ("kolk_resource_pool_desc.no_housekeeper", offset!(kolk_resource_pool_desc, no_housekeeper), 117),
-        ("kolk_resource_pool_desc.log", offset!(kolk_resource_pool_desc, log), 120),
-        ("kolk_resource_pool_desc.slow_borrow_ms", offset!(kolk_resource_pool_desc, slow_borrow_ms), 128),
-        ("kolk_resource_pool_desc.debug", offset!(kolk_resource_pool_desc, debug), 136),
+        ("kolk_resource_pool_desc.warn_nested", offset!(kolk_resource_pool_desc, warn_nested), 104),
+        ("kolk_resource_pool_desc.create_timeout_ms", offset!(kolk_resource_pool_desc, create_timeout_ms), 112),
+        ("kolk_resource_pool_desc.reuse", offset!(kolk_resource_pool_desc, reuse), 120),
+        ("kolk_resource_pool_desc.look", offset!(kolk_resource_pool_desc, look), 124),
+        ("kolk_resource_pool_desc.no_housekeeper", offset!(kolk_resource_pool_desc, no_housekeeper), 125),
+        ("kolk_resource_pool_desc.log", offset!(kolk_resource_pool_desc, log), 128),
+        ("kolk_resource_pool_desc.slow_borrow_ms", offset!(kolk_resource_pool_desc, slow_borrow_ms), 136),
+        ("kolk_resource_pool_desc.debug", offset!(kolk_resource_pool_desc, debug), 144),
         ("kolk_resource_pool.inside", offset!(kolk_resource_pool, inside), 0),
         ("kolk_resource_pool.number", offset!(kolk_resource_pool, number), 8),
         ("kolk_borrowed.resource", offset!(kolk_borrowed, resource), 0),
