@@ -1225,6 +1225,12 @@ template <class T> class resource_pool {
             if (resource_pool *of = std::exchange(pool_, nullptr)) kolk_resource_discard(&of->pool_, &borrow_);
         }
 
+        /* See kolk_resource_detach. */
+        T *detach() {
+            resource_pool *of = std::exchange(pool_, nullptr);
+            return of ? static_cast<T *>(kolk_resource_detach(&of->pool_, &borrow_)) : nullptr;
+        }
+
         /* See kolk_resource_evict_generation. */
         std::uint32_t generation() const noexcept { return borrow_.generation; }
 

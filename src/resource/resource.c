@@ -7,7 +7,7 @@
  *     resource_make.c     the user's functions: create, validate, reset, destroy
  *     resource_report.c   reports about borrowers
  *     resource_work.c     the work of makers and ticks
- *     resource.c          borrow, give_back, discard
+ *     resource.c          borrow, give_back, discard, detach
  *     resource_ask.c      statistics, validity
  *     resource_metrics.c  statistics in three formats
  *     resource_life.c     init, close, deinit
@@ -465,13 +465,18 @@ static resource_entry *entry_of_handle(const kolk_resource_inside_ *pool, kolk_h
     return is_its ? entry : NULL;
 }
 
-/* Runs under the lock. */
-static void take_home(kolk_resource_inside_ *pool, resource_entry *entry, bool discards, int64_t now) {
-    resource_end end = discards ? END_DISCARDED : kolk_entry_cause_of_end_(pool, entry, now);
+/* Runs under the lock. `end` is the borrower's wish. */
+static void take_home(kolk_resource_inside_ *pool, resource_entry *entry, resource_end end, int64_t now) {
+    kolk_times_add_(&pool->use, now - entry->since);
+    if (end == END_DETACHED) {
+        pool->counts.destroyed[END_DETACHED]++;
+        kolk_entry_drop_(pool, entry);
+        return;
+    }
+    if (end == NO_END) end = kolk_entry_cause_of_end_(pool, entry, now);
     entry->thread = kolk_thread_();
     entry->idle_since = entry->proved = now;
     entry->vouched = false;
-    kolk_times_add_(&pool->use, now - entry->since);
     if (end == NO_END && !pool->desc.reset) {
         kolk_entry_offer_(pool, entry, now);
         return;
@@ -484,35 +489,42 @@ static void take_home(kolk_resource_inside_ *pool, resource_entry *entry, bool d
         kolk_entry_destroy_(pool, entry, end);
 }
 
-static void end_borrow(kolk_resource_inside_ *pool, kolk_borrowed *borrow, bool discards, const void *site) {
-    if (kolk_handle_is_null(borrow->handle)) return;
+/* Returns the resource whose borrow has ended, or NULL. */
+static void *end_borrow(kolk_resource_inside_ *pool, kolk_borrowed *borrow, resource_end end, const void *site) {
+    if (kolk_handle_is_null(borrow->handle)) return NULL;
     if (!pool) {
         kolk_report_handle_(NULL, borrow->handle, site, NULL);
-        return;
+        return NULL;
     }
     if (!kolk_handle_is_foreign_(borrow->handle, pool->tag, KOLK_RESOURCE_MOST)) borrow->resource = NULL;
-    if (kolk_forks_now_() != pool->forks) return;
+    if (kolk_forks_now_() != pool->forks) return NULL;
     int64_t now = kolk_now_ns_();
     resource_holder holder;
     kolk_resource_lock_(pool);
     resource_entry *entry = entry_of_handle(pool, borrow->handle);
+    void *resource = entry ? entry->resource : NULL;
     bool told = entry && entry->told;
     if (told) holder = kolk_entry_holder_(entry, now);
     if (entry)
-        take_home(pool, entry, discards, now);
+        take_home(pool, entry, end, now);
     else
         holder = kolk_holder_of_handle_(pool, borrow->handle);
     kolk_resource_settle_and_unlock_(pool);
     if (!entry) kolk_report_handle_(pool, borrow->handle, site, &holder);
     if (told) kolk_report_return_(pool, &holder);
+    return resource;
 }
 
 KOLK_NOINLINE_ void kolk_resource_give_back(kolk_resource_pool *pool, kolk_borrowed *borrow) {
-    end_borrow(pool->inside, borrow, false, SITE);
+    end_borrow(pool->inside, borrow, NO_END, SITE);
 }
 
 KOLK_NOINLINE_ void kolk_resource_discard(kolk_resource_pool *pool, kolk_borrowed *borrow) {
-    end_borrow(pool->inside, borrow, true, SITE);
+    end_borrow(pool->inside, borrow, END_DISCARDED, SITE);
+}
+
+KOLK_NOINLINE_ void *kolk_resource_detach(kolk_resource_pool *pool, kolk_borrowed *borrow) {
+    return end_borrow(pool->inside, borrow, END_DETACHED, SITE);
 }
 
 #endif

@@ -27,7 +27,7 @@ typedef enum resource_state {
     RESOURCE_ENDING   /* a maker destroys it */
 } resource_state;
 
-/* Why a resource is destroyed. This is also the index into resource_counts.destroyed. */
+/* Why a resource is destroyed, or leaves the pool. This is also the index into resource_counts.destroyed. */
 typedef enum resource_end {
     END_DISCARDED,
     END_INVALID,
@@ -37,6 +37,7 @@ typedef enum resource_end {
     END_EVICTED,
     END_REPLACED,
     END_CLOSED,
+    END_DETACHED, /* not destroyed */
     RESOURCE_ENDS,
     NO_END = RESOURCE_ENDS
 } resource_end;

@@ -413,6 +413,39 @@ static void test_a_borrow_of_another_pool_is_reported(void **state) {
     end();
 }
 
+/* promise: "Ends a borrow, takes its resource ... or reports a bug" */
+static void test_a_resource_is_taken_out(void **state) {
+    notes taken;
+    begin((kolk_resource_pool_desc){.max = 1, .reset = reset_thing});
+    other = borrowed("a");
+    kolk_borrowed copy = other, one;
+    others_do(detach_other);
+    assert_int_equal(borrow_for(NULL, in(10), &one), KOLK_OK); /* it got the room */
+    assert_int_equal(number_of(&one), 2);
+    assert_int_equal(kolk_pool_count(&pool.inside->keys.pool), 1); /* the key "a" has gone */
+    assert_int_equal(f.calls[DESTROY] + f.calls[RESET], 0);
+    assert_true(stats().detached == 1 && stats().in_use == 1 && stats().use.count == 1);
+    begin_notes(&taken);
+    assert_null(kolk_resource_detach(&pool, &copy));
+    assert_noted(&taken, KOLK_DOUBLE_FREE, "db", NULL, 0, "kolk: db: resource 0 is given back a second time");
+    assert_null(kolk_resource_detach(&pool, &(kolk_borrowed){.resource = NULL}));
+    kolk_resource_pool second;
+    make_resources(&second, &f, (kolk_resource_pool_desc){.name = "second", .no_housekeeper = true});
+    assert_null(kolk_resource_detach(&second, &one));
+    assert_noted(&taken, KOLK_WRONG_POOL, "second", NULL, UINT32_MAX,
+                 "kolk: second: what another pool has lent is given back to this one");
+    kolk_resource_deinit(&second);
+    assert_non_null(one.resource);
+    other = one;
+    others_do(detach_other);
+    assert_int_equal(kolk_resource_close(&pool, in(10)), KOLK_OK);
+    assert_true(f.calls[DESTROY] == 0 && stats().detached == 2 && stats().closed == 0);
+    kolk_resource_deinit(&pool);
+    assert_silent(&taken);
+    assert_null(kolk_resource_detach(&pool, &copy));
+    assert_int_equal(taken.last.rule, KOLK_WRONG_POOL);
+}
+
 /* ---- Keys -------------------------------------------------------------------------------------------------------- */
 
 /* FNV-1a maps both keys to 0x4ba954fb. promise: "Up to 255 bytes; NULL" */
@@ -566,6 +599,7 @@ int main(void) {
         DEBUG_TEST(test_a_second_give_back_tells_of_the_first),
         DEBUG_TEST(test_borrows_beyond_count),
         DEBUG_TEST(test_a_borrow_of_another_pool_is_reported),
+        DEBUG_TEST(test_a_resource_is_taken_out),
         DEBUG_TEST(test_keys_with_the_same_hash),
         DEBUG_TEST(test_keys_have_255_bytes),
         DEBUG_TEST(test_evict),

@@ -799,6 +799,7 @@ pub struct kolk_resource_pool_stats {
     pub evicted: u64,
     pub replaced: u64,
     pub closed: u64,
+    pub detached: u64,
     pub leaks: u64,
     pub waits: u64,
     pub wait: kolk_times,
@@ -1549,6 +1550,10 @@ extern "C" {
     pub fn kolk_resource_give_back(pool: *mut kolk_resource_pool, borrow: *mut kolk_borrowed);
     /// Ends a borrow whose resource has turned out to be bad. Works like give_back, but destroys the resource.
     pub fn kolk_resource_discard(pool: *mut kolk_resource_pool, borrow: *mut kolk_borrowed);
+    /// Ends a borrow, takes its resource out of the pool, and returns it: from now on it is the caller's, as after a deinit.
+    /// None of the pool's functions is called for it, it does not count towards max, and the pool may create another one.
+    /// Returns NULL where give_back does nothing or reports a bug.
+    pub fn kolk_resource_detach(pool: *mut kolk_resource_pool, borrow: *mut kolk_borrowed) -> *mut c_void;
     /// For event loops: returns a file descriptor (eventfd) to poll after a borrow with KOLK_NOW has returned KOLK_FULL. It
     /// becomes readable when the same borrow may succeed, or when the pool is closed, and stays readable until a borrow
     /// returns KOLK_FULL again. Several loops may poll it, each for its own keys. When a key for which a borrow returned
@@ -1890,7 +1895,7 @@ const _: () = {
     assert!(size_of::<kolk_borrowed>() == 280 && align_of::<kolk_borrowed>() == 8);
     assert!(size_of::<kolk_borrow_desc>() == 24 && align_of::<kolk_borrow_desc>() == 8);
     assert!(size_of::<kolk_times>() == 136 && align_of::<kolk_times>() == 8);
-    assert!(size_of::<kolk_resource_pool_stats>() == 568 && align_of::<kolk_resource_pool_stats>() == 8);
+    assert!(size_of::<kolk_resource_pool_stats>() == 576 && align_of::<kolk_resource_pool_stats>() == 8);
     assert!(size_of::<kolk_shared_desc>() == 112 && align_of::<kolk_shared_desc>() == 8);
     assert!(size_of::<kolk_shared_local>() == 24 && align_of::<kolk_shared_local>() == 8);
     assert!(size_of::<kolk_magazine_>() == 96 && align_of::<kolk_magazine_>() == 8);
@@ -2264,11 +2269,12 @@ fn offsets() {
         ("kolk_resource_pool_stats.evicted", offset!(kolk_resource_pool_stats, evicted), 120),
         ("kolk_resource_pool_stats.replaced", offset!(kolk_resource_pool_stats, replaced), 128),
         ("kolk_resource_pool_stats.closed", offset!(kolk_resource_pool_stats, closed), 136),
-        ("kolk_resource_pool_stats.leaks", offset!(kolk_resource_pool_stats, leaks), 144),
-        ("kolk_resource_pool_stats.waits", offset!(kolk_resource_pool_stats, waits), 152),
-        ("kolk_resource_pool_stats.wait", offset!(kolk_resource_pool_stats, wait), 160),
-        ("kolk_resource_pool_stats.use", offset!(kolk_resource_pool_stats, r#use), 296),
-        ("kolk_resource_pool_stats.create", offset!(kolk_resource_pool_stats, create), 432),
+        ("kolk_resource_pool_stats.detached", offset!(kolk_resource_pool_stats, detached), 144),
+        ("kolk_resource_pool_stats.leaks", offset!(kolk_resource_pool_stats, leaks), 152),
+        ("kolk_resource_pool_stats.waits", offset!(kolk_resource_pool_stats, waits), 160),
+        ("kolk_resource_pool_stats.wait", offset!(kolk_resource_pool_stats, wait), 168),
+        ("kolk_resource_pool_stats.use", offset!(kolk_resource_pool_stats, r#use), 304),
+        ("kolk_resource_pool_stats.create", offset!(kolk_resource_pool_stats, create), 440),
         ("kolk_shared_desc.name", offset!(kolk_shared_desc, name), 0),
         ("kolk_shared_desc.object_size", offset!(kolk_shared_desc, object_size), 8),
         ("kolk_shared_desc.object_align", offset!(kolk_shared_desc, object_align), 16),
