@@ -294,7 +294,8 @@ pub struct kolk_profiler {
     pub context: *mut c_void,
 }
 
-/// Zero means the default. Set the members before the first pool has the budget, and never change them afterwards.
+/// Zero means the default. Set the members before the first pool has the budget, and never change them afterwards,
+/// except by kolk_budget_set_limit.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct kolk_budget {
@@ -1061,6 +1062,11 @@ extern "C" {
     // kolk/budget.h
     /// The bytes that are taken now. Several threads may call it at any time.
     pub fn kolk_budget_used(budget: *const kolk_budget) -> u64;
+    /// Changes the limit, at any time and in any thread; 0: no limit. If more bytes are taken than the new limit allows,
+    /// nothing is taken away: pools keep their slots and use them, but get no new memory until the bytes are below the limit
+    /// again, by deinits and trims. A growth in another thread that has begun before may still succeed. A higher limit
+    /// counts at the next growth; it wakes nobody. The mark stays where it is, and on_mark is not called. O(1)
+    pub fn kolk_budget_set_limit(budget: *mut kolk_budget, limit: u64);
     /// Gives back to the system what can be given back, in all of the process. Heaps give their unused memory back now, as
     /// by kolk_heap_trim. A kolk_pool belongs to the threads that use it; so a pool for which kolk_pool_tick is called is
     /// trimmed by its next tick. Other pools and slot maps need kolk_pool_trim and kolk_slotmap_trim. Shared pools, queues
