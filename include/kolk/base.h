@@ -440,7 +440,7 @@ KOLK_API_ size_t kolk_stack_text(const void *const *stack, uint32_t depth, bool 
  *                     below) see each call
  *     sample=1000     heaps only: about one block in 1,000 lies between inaccessible pages, so that a read or write
  *                     past its end, or after its free, crashes the program immediately: see heap.h. Not included in
- *                     `all`.
+ *                     `all`. In another pool's `debug`, or with its name, it is reported (KOLK_BAD_SETTING).
  *     all             fill, guard, quarantine=64 and sites
  *
  * Slot maps have fill, sites, move and trace; fill applies to the places behind the last object. Shared pools have all
