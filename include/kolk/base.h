@@ -208,7 +208,8 @@ extern "C" {
     X(KOLK_WRONG_POOL, 353, "the handle belongs to another pool")                                                      \
     /* also reported to the failure handler; the default one prints them and returns */                                \
     X(KOLK_LEAK, 400, "objects are still alive at the end of their pool or of the program")                            \
-    X(KOLK_BAD_SETTING, 401, "a setting of the debug mode or the statistics is not understood")
+    X(KOLK_BAD_SETTING, 401, "a setting of the debug mode or the statistics is not understood")                        \
+    X(KOLK_NESTED, 402, "a thread waits for a resource of a pool while it has another one")
 
 typedef enum kolk_status {
 #define KOLK_STATUS_ENUMERATOR_(status, number, sentence) status = (number),
@@ -389,9 +390,9 @@ typedef struct kolk_failure {
 
 /* The handler is called for each failure, in the thread whose call failed. If several threads use a pool, the handler
  * may run in several of them at the same time. NULL restores the default handler, which prints the sentence to stderr
- * and aborts (freestanding: __builtin_trap); after a KOLK_LEAK or KOLK_BAD_SETTING it does not abort. A handler may
- * call functions that take a const pool. If it returns, the failed call changes nothing. But if the failure is damage
- * that the debug mode has found, the call repairs it and continues.
+ * and aborts (freestanding: __builtin_trap); after KOLK_LEAK, KOLK_BAD_SETTING and KOLK_NESTED it does not abort. A
+ * handler may call functions that take a const pool. If it returns, the failed call changes nothing. But if the failure
+ * is damage that the debug mode has found, the call repairs it and continues.
  *
  * The handler may longjmp or throw. An init that is left in this way has failed: the pool is all zero, and has no
  * memory. But if the failed call was made by a hook (reset, setup, on_full, on_move, destroy ...), the handler must
@@ -439,7 +440,7 @@ KOLK_API_ size_t kolk_stack_text(const void *const *stack, uint32_t depth, bool 
  *                     below) see each call
  *     sample=1000     heaps only: about one block in 1,000 lies between inaccessible pages, so that a read or write
  *                     past its end, or after its free, crashes the program immediately: see heap.h. Not included in
- *                     `all`.
+ *                     `all`. In another pool's `debug`, or with its name, it is reported (KOLK_BAD_SETTING).
  *     all             fill, guard, quarantine=64 and sites
  *
  * Slot maps have fill, sites, move and trace; fill applies to the places behind the last object. Shared pools have all

@@ -41,7 +41,8 @@
 extern "C" {
 #endif
 
-/* Zero means the default. Set the members before the first pool has the budget, and never change them afterwards. */
+/* Zero means the default. Set the members before the first pool has the budget, and never change them afterwards,
+ * except by kolk_budget_set_limit. */
 typedef struct kolk_budget {
     uint64_t limit KOLK_OR_0_; /* bytes; 0: no limit, the budget only counts */
     uint64_t mark KOLK_OR_0_;  /* bytes; 0: on_mark is never called */
@@ -62,6 +63,12 @@ typedef struct kolk_budget {
 
 /* The bytes that are taken now. Several threads may call it at any time. */
 KOLK_API_ uint64_t kolk_budget_used(const kolk_budget *budget);
+
+/* Changes the limit, at any time and in any thread; 0: no limit. If more bytes are taken than the new limit allows,
+ * nothing is taken away: pools keep their slots and use them, but get no new memory until the bytes are below the limit
+ * again, by deinits and trims. A growth in another thread that has begun before may still succeed. A higher limit
+ * counts at the next growth; it wakes nobody. The mark stays where it is, and on_mark is not called. O(1) */
+KOLK_API_ void kolk_budget_set_limit(kolk_budget *budget, uint64_t limit);
 
 /* Gives back to the system what can be given back, in all of the process. Heaps give their unused memory back now, as
  * by kolk_heap_trim. A kolk_pool belongs to the threads that use it; so a pool for which kolk_pool_tick is called is

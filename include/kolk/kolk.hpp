@@ -1199,7 +1199,7 @@ template <class T> struct resource_options {
     std::chrono::milliseconds idle_timeout{}, max_lifetime{}, keepalive{}, validate_after{}, leak_after{},
         create_timeout{}, slow_borrow{};
     kolk_reuse reuse = KOLK_REUSE_LIFO;
-    bool look = false, no_housekeeper = false;
+    bool look = false, no_housekeeper = false, warn_nested = false;
     const char *debug = nullptr;
 };
 
@@ -1245,6 +1245,12 @@ template <class T> class resource_pool {
         }
         void discard() {
             if (resource_pool *of = std::exchange(pool_, nullptr)) kolk_resource_discard(&of->pool_, &borrow_);
+        }
+
+        /* See kolk_resource_detach. */
+        T *detach() {
+            resource_pool *of = std::exchange(pool_, nullptr);
+            return of ? static_cast<T *>(kolk_resource_detach(&of->pool_, &borrow_)) : nullptr;
         }
 
         /* See kolk_resource_evict_generation. */
@@ -1373,6 +1379,7 @@ template <class T> class resource_pool {
         desc.slow_borrow_ms = wish_.slow_borrow.count();
         desc.reuse = wish_.reuse;
         desc.look = wish_.look;
+        desc.warn_nested = wish_.warn_nested;
         desc.no_housekeeper = wish_.no_housekeeper;
         desc.debug = wish_.debug;
         return kolk_resource_init(&pool_, &desc);

@@ -38,8 +38,8 @@
  *           evict_if, resize, resume, close and is_valid are O(resources and keys).
  * Memory    pages of the system: some 200 bytes per resource, 700 per key in use, and 8 KiB for statistics of times.
  *           Never malloc.
- * Ownership a resource belongs to the pool, from create to destroy. The borrower alone may use it, from borrow to
- *           give_back or discard, which another thread may call too.
+ * Ownership a resource belongs to the pool, from create to destroy, or to detach. The borrower alone may use it, from
+ *           borrow to give_back, discard or detach, which another thread may call too.
  * Threads   any number of threads may call any function at the same time, except init and deinit. Makers are threads
  *           that kolk starts for all pools of the process. They create resources, validate idle ones, keep them alive,
  *           and destroy them. There is one maker for each piece of work in progress, and one that waits for work; all
@@ -145,6 +145,11 @@ typedef struct kolk_resource_pool_desc {
      * off. The report has the system's number and the name of the borrower's thread. If this setting or `sites` is on,
      * this is the name that the thread had at its first borrow, and it is known even if the thread has ended. */
     int64_t leak_after_ms KOLK_OR_0_;
+
+    /* A borrow that has to wait, while its thread already has a resource of the pool, is reported as KOLK_NESTED before
+     * it waits, once per pool: threads that do so can wait for each other until their deadlines. The report names both
+     * borrows. It costs a borrow that waits a look at the newest 100 borrows in use, and the others nothing. */
+    bool warn_nested KOLK_OR_0_;
 
     /* The time limit of create and validate, unless the deadline is a borrower's or a tick's. 0: 10,000; -1: no
      * limit */
@@ -257,6 +262,11 @@ KOLK_USES_(1) void kolk_resource_give_back(kolk_resource_pool *pool, kolk_borrow
 /* Ends a borrow whose resource has turned out to be bad. Works like give_back, but destroys the resource. */
 KOLK_USES_(1) void kolk_resource_discard(kolk_resource_pool *pool, kolk_borrowed *borrow);
 
+/* Ends a borrow, takes its resource out of the pool, and returns it: from now on it is the caller's, as after a deinit.
+ * None of the pool's functions is called for it, it does not count towards max, and the pool may create another one.
+ * Returns NULL where give_back does nothing or reports a bug. */
+KOLK_USES_(1) void *kolk_resource_detach(kolk_resource_pool *pool, kolk_borrowed *borrow);
+
 /* For event loops: returns a file descriptor (eventfd) to poll after a borrow with KOLK_NOW has returned KOLK_FULL. It
  * becomes readable when the same borrow may succeed, or when the pool is closed, and stays readable until a borrow
  * returns KOLK_FULL again. Several loops may poll it, each for its own keys. When a key for which a borrow returned
@@ -343,6 +353,7 @@ typedef struct kolk_resource_pool_stats {
     uint64_t evicted;   /* by evict or resize, */
     uint64_t replaced;  /* to make room for another key, */
     uint64_t closed;    /* by close */
+    uint64_t detached;  /* resources that kolk_resource_detach has taken out of the pool */
     uint64_t leaks;     /* borrows that were reported as KOLK_LEAK */
     uint64_t waits;     /* borrows that had to wait */
     kolk_times wait, use, create;

@@ -493,7 +493,7 @@ struct kolk_pinned_ {
  *     KOLK_RESOURCE_TYPE(connections, PGconn)
  *
  * makes `connections` (the pool), `connections_borrowed` (a borrow), `connections_resource`, and connections_init,
- * _rebind, _borrow, _resource_of (the PGconn * of a borrow), _give_back, _discard, _fd, _close, _evict,
+ * _rebind, _borrow, _resource_of (the PGconn * of a borrow), _give_back, _discard, _detach, _fd, _close, _evict,
  * _evict_generation (of a borrow), _evict_if, _pause, _resume, _resize, _tick, _stats, _is_valid and _deinit, which
  * work as in resource.h. The factory keeps its void *. The untyped ones are `connections.pool` and `borrowed.borrow`.
  * */
@@ -518,6 +518,8 @@ struct kolk_pinned_ {
         kolk_resource_give_back(&pool_->pool, &borrowed_->borrow); } \
     KOLK_TYPED_ void name##_discard(name *pool_, name##_borrowed *borrowed_) { \
         kolk_resource_discard(&pool_->pool, &borrowed_->borrow); } \
+    KOLK_TYPED_ name##_resource *name##_detach(name *pool_, name##_borrowed *borrowed_) { \
+        return KOLK_CAST_(name##_resource *, kolk_resource_detach(&pool_->pool, &borrowed_->borrow)); } \
     KOLK_TYPED_ int name##_fd(name *pool_) { return kolk_resource_fd(&pool_->pool); }                                  \
     KOLK_TYPED_ kolk_status name##_close(name *pool_, kolk_deadline deadline_) { \
         return kolk_resource_close(&pool_->pool, deadline_); } \

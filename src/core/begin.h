@@ -48,7 +48,12 @@ static inline const char *kolk_name_kept_(const char *name) {
 
 static inline kolk_settings_ kolk_settings_of_(const char *name, const char *own, bool loud) {
     kolk_settings_ none = {0};
-    return kolk_watch_ ? kolk_watch_->settings(name, own, loud) : none;
+    return kolk_watch_ ? kolk_watch_->settings(name, own, loud, false) : none;
+}
+
+static inline kolk_settings_ kolk_settings_of_heap_(const char *name, const char *own) {
+    kolk_settings_ none = {0};
+    return kolk_watch_ ? kolk_watch_->settings(name, own, true, true) : none;
 }
 
 /* Adds the complete struct to the registry, which writes the pool's number to `number`, a field of the struct. The

@@ -19,9 +19,14 @@ uint64_t kolk_budget_used(const kolk_budget *budget) {
     return kolk_load_(&budget->used_, KOLK_RELAXED_);
 }
 
+void kolk_budget_set_limit(kolk_budget *budget, uint64_t limit) {
+    kolk_store_(&budget->limit, limit, KOLK_RELAXED_);
+}
+
 static uint64_t left_of(const kolk_budget *budget, uint64_t used) {
-    if (!budget->limit) return UINT64_MAX - used;
-    return budget->limit > used ? budget->limit - used : 0;
+    uint64_t limit = kolk_load_(&budget->limit, KOLK_RELAXED_);
+    if (!limit) return UINT64_MAX - used;
+    return limit > used ? limit - used : 0;
 }
 
 uint64_t kolk_budget_left_(const kolk_budget *budget) {

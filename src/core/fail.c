@@ -91,7 +91,7 @@ static const char *word_before_site(kolk_status rule) {
 static void append_sites(text *out, const kolk_failure *failure) {
     uint32_t depth = failure->depth;
     append_site(out, word_before_site(failure->rule), failure->site, failure->stack, depth, true);
-    if (failure->rule == KOLK_LEAK) return; /* the sentence about a leak already names the site */
+    if (failure->rule >= KOLK_LEAK) return; /* the sentence already names the sites */
     const char *before_free = failure->alloc_site ? ", freed by " : "; freed by ";
     append_site(out, "; allocated by ", failure->alloc_site, failure->alloc_stack, depth, true);
     append_site(out, before_free, failure->free_site, failure->free_stack, depth, true);
@@ -108,7 +108,7 @@ static void print_and_abort(const kolk_failure *failure) {
     int cancel = kolk_cancel_off_();
     fprintf(stderr, "%s%s%s\n", failure->sentence, by.bytes, more ? "; KOLK_DEBUG=sites tells more" : "");
     kolk_cancel_restore_(cancel);
-    if (failure->rule != KOLK_LEAK && failure->rule != KOLK_BAD_SETTING) abort();
+    if (failure->rule < KOLK_LEAK) abort();
 }
 #else
 static void print_and_abort(const kolk_failure *failure) {

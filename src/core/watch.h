@@ -160,8 +160,9 @@ typedef struct kolk_events_ {
     const char *(*named)(const char *name);
 
     /* Returns the settings of a pool of this name: from the environment, or else from its descriptor's text `own` (may
-     * be NULL); tools and profilers turn on further settings. Reports mistakes if `loud`. */
-    kolk_settings_ (*settings)(const char *name, const char *own, bool loud);
+     * be NULL); tools and profilers turn on further settings. Reports mistakes if `loud`; one of them is to give a
+     * pool by name the setting sample, which only a heap has. */
+    kolk_settings_ (*settings)(const char *name, const char *own, bool loud, bool is_heap);
 
     /* Returns the capacity that KOLK_SIZES has for a pool of this name, or 0; reports that the pool keeps its own. */
     uint32_t (*wanted)(const char *name);

@@ -166,7 +166,7 @@ static kolk_status make_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool s
     if (parent && !(parent->root && kolk_is_home_(parent, parent->number, NULL, NULL))) return KOLK_BAD_PARENT;
     if (parent && desc->budget) return KOLK_BAD_BUDGET;
     if (desc->n_classes && !desc->classes) return KOLK_BAD_CLASSES;
-    kolk_settings_ settings = kolk_settings_of_(desc->name, desc->debug, true); /* first, as the handler may longjmp */
+    kolk_settings_ settings = kolk_settings_of_heap_(desc->name, desc->debug); /* first, as the handler may longjmp */
     if (serves_malloc) settings.flags &= ~(uint32_t)KOLK_DEBUG_BYPASS;
     kolk_heap_root_ *root = kolk_heap_make_root_(heap, desc);
     if (!root) return KOLK_NO_MEMORY;

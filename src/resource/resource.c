@@ -7,7 +7,7 @@
  *     resource_make.c     the user's functions: create, validate, reset, destroy
  *     resource_report.c   reports about borrowers
  *     resource_work.c     the work of makers and ticks
- *     resource.c          borrow, give_back, discard
+ *     resource.c          borrow, give_back, discard, detach
  *     resource_ask.c      statistics, validity
  *     resource_metrics.c  statistics in three formats
  *     resource_life.c     init, close, deinit
@@ -130,15 +130,26 @@ static void say_more(const resource_request *me, const char *format, ...) {
 /* How many of the most recent borrows are searched for those of one thread. */
 #define OWN_AT_MOST 100
 
+/* The first of these borrows that are the thread's own, or NULL; and how many there are. Runs under the lock. */
+static const resource_entry *own_borrows(const resource_request *me, uint32_t *own) {
+    const resource_entry *entry = me->pool->lists[LIST_LENT].newest, *first = NULL;
+    *own = 0;
+    for (int i = 0; i < OWN_AT_MOST && entry && me->thread; i++, entry = entry->older) {
+        if (entry->thread != me->thread) continue;
+        first = entry;
+        ++*own;
+    }
+    return first;
+}
+
 /* Writes why no resource was available. Runs under the lock. */
 static void explain_waiting(const resource_request *me) {
     const kolk_resource_inside_ *pool = me->pool;
     const resource_key *key = me->key;
     const resource_list *lent = &pool->lists[LIST_LENT];
-    const resource_entry *longest = lent->oldest, *entry = lent->newest;
-    uint32_t own = 0;
-    for (int i = 0; i < OWN_AT_MOST && entry && me->thread; i++, entry = entry->older)
-        own += entry->thread == me->thread;
+    const resource_entry *longest = lent->oldest;
+    uint32_t own;
+    own_borrows(me, &own);
     me->out->error.code = key->failed_at ? key->error.code : 0;
     me->out->error.final = key->failed_at && key->error.final;
     say_more(me, "%s%u of %u in use%s, %u being created, %u waiting", pool->paused ? "paused, " : "", lent->count,
@@ -192,12 +203,20 @@ static kolk_status end_waiting(resource_request *me, resource_waiter *waiter, re
     return waiter->status;
 }
 
-/* Waits for an entry with the lock released. A borrow that was served before waits in front of all others. */
+/* Must a warning come first, because the thread has a resource already? Runs under the lock. */
+static bool is_nested(const resource_request *me) {
+    uint32_t own;
+    return me->pool->desc.warn_nested && !me->pool->told_nested && own_borrows(me, &own);
+}
+
+/* Waits for an entry with the lock released. A borrow that was served before waits in front of all others. KOLK_NESTED:
+ * it has not waited, and the caller reports that it has to. */
 static KOLK_NOINLINE_ kolk_status wait_for_entry(resource_request *me, bool in_front, resource_entry **entry) {
     kolk_resource_inside_ *pool = me->pool;
     resource_key *key = me->key;
     if (!resource_waits(me)) return resource_found_none(me);
     if (kolk_resource_is_inside_(pool, me->thread)) return KOLK_IN_HOOK;
+    if (is_nested(me)) return KOLK_NESTED;
     if (key->rests && kolk_key_is_hopeless_(key)) {
         me->out->error = key->error;
         return KOLK_NOT_CREATED;
@@ -377,6 +396,30 @@ static KOLK_NOINLINE_ void log_borrow(const resource_request *me, const char *ke
     kolk_resource_settle_and_unlock_(pool);
 }
 
+/* Runs under the lock. */
+static kolk_status borrow_of_key(resource_request *me, const char *key) {
+    kolk_resource_inside_ *pool = me->pool;
+    me->key = *key ? kolk_key_of_(pool, key) : pool->no_key; /* this key always exists, so it needs no user */
+    kolk_status status = me->key ? borrow_locked(me) : KOLK_NO_MEMORY;
+    if (status != KOLK_OK && status != KOLK_NESTED) explain_failure(me, status);
+    if (me->key && *key) kolk_key_leave_(pool, me->key);
+    return status;
+}
+
+/* Reports a nested borrow while it has no key and is in no queue, because the handler may longjmp. Begins and ends
+ * under the lock. */
+static KOLK_NOINLINE_ void warn_of_nesting(resource_request *me) {
+    kolk_resource_inside_ *pool = me->pool;
+    uint32_t own;
+    resource_holder holder = kolk_entry_holder_(own_borrows(me, &own), me->now);
+    resource_holder next = {.who = me->who, .site = me->site};
+    pool->told_nested = true;
+    kolk_resource_settle_and_unlock_(pool);
+    kolk_report_nested_(pool, &holder, &next);
+    kolk_resource_lock_(pool);
+    me->now = kolk_now_ns_();
+}
+
 static kolk_status refuse_borrow(kolk_borrowed *out, kolk_status status) {
     say_error(&out->error, kolk_status_text(status));
     return status;
@@ -401,10 +444,11 @@ KOLK_NOINLINE_ kolk_status kolk_resource_borrow(kolk_resource_pool *pool, const 
     me.now = me.begin = kolk_now_ns_();
     me.deadline = desc ? desc->deadline : (kolk_deadline){me.begin + DEFAULT_WAIT_NS};
     kolk_resource_lock_(inside);
-    me.key = *key ? kolk_key_of_(inside, key) : inside->no_key; /* this key always exists, so it needs no user */
-    kolk_status status = me.key ? borrow_locked(&me) : KOLK_NO_MEMORY;
-    if (status != KOLK_OK) explain_failure(&me, status);
-    if (me.key && *key) kolk_key_leave_(inside, me.key);
+    kolk_status status = borrow_of_key(&me, key);
+    if (status == KOLK_NESTED) {
+        warn_of_nesting(&me);
+        status = borrow_of_key(&me, key);
+    }
     if (is_logged(&me, status))
         log_borrow(&me, key, status);
     else
@@ -421,13 +465,18 @@ static resource_entry *entry_of_handle(const kolk_resource_inside_ *pool, kolk_h
     return is_its ? entry : NULL;
 }
 
-/* Runs under the lock. */
-static void take_home(kolk_resource_inside_ *pool, resource_entry *entry, bool discards, int64_t now) {
-    resource_end end = discards ? END_DISCARDED : kolk_entry_cause_of_end_(pool, entry, now);
+/* Runs under the lock. `end` is the borrower's wish. */
+static void take_home(kolk_resource_inside_ *pool, resource_entry *entry, resource_end end, int64_t now) {
+    kolk_times_add_(&pool->use, now - entry->since);
+    if (end == END_DETACHED) {
+        pool->counts.destroyed[END_DETACHED]++;
+        kolk_entry_drop_(pool, entry);
+        return;
+    }
+    if (end == NO_END) end = kolk_entry_cause_of_end_(pool, entry, now);
     entry->thread = kolk_thread_();
     entry->idle_since = entry->proved = now;
     entry->vouched = false;
-    kolk_times_add_(&pool->use, now - entry->since);
     if (end == NO_END && !pool->desc.reset) {
         kolk_entry_offer_(pool, entry, now);
         return;
@@ -440,35 +489,42 @@ static void take_home(kolk_resource_inside_ *pool, resource_entry *entry, bool d
         kolk_entry_destroy_(pool, entry, end);
 }
 
-static void end_borrow(kolk_resource_inside_ *pool, kolk_borrowed *borrow, bool discards, const void *site) {
-    if (kolk_handle_is_null(borrow->handle)) return;
+/* Returns the resource whose borrow has ended, or NULL. */
+static void *end_borrow(kolk_resource_inside_ *pool, kolk_borrowed *borrow, resource_end end, const void *site) {
+    if (kolk_handle_is_null(borrow->handle)) return NULL;
     if (!pool) {
         kolk_report_handle_(NULL, borrow->handle, site, NULL);
-        return;
+        return NULL;
     }
     if (!kolk_handle_is_foreign_(borrow->handle, pool->tag, KOLK_RESOURCE_MOST)) borrow->resource = NULL;
-    if (kolk_forks_now_() != pool->forks) return;
+    if (kolk_forks_now_() != pool->forks) return NULL;
     int64_t now = kolk_now_ns_();
     resource_holder holder;
     kolk_resource_lock_(pool);
     resource_entry *entry = entry_of_handle(pool, borrow->handle);
+    void *resource = entry ? entry->resource : NULL;
     bool told = entry && entry->told;
     if (told) holder = kolk_entry_holder_(entry, now);
     if (entry)
-        take_home(pool, entry, discards, now);
+        take_home(pool, entry, end, now);
     else
         holder = kolk_holder_of_handle_(pool, borrow->handle);
     kolk_resource_settle_and_unlock_(pool);
     if (!entry) kolk_report_handle_(pool, borrow->handle, site, &holder);
     if (told) kolk_report_return_(pool, &holder);
+    return resource;
 }
 
 KOLK_NOINLINE_ void kolk_resource_give_back(kolk_resource_pool *pool, kolk_borrowed *borrow) {
-    end_borrow(pool->inside, borrow, false, SITE);
+    end_borrow(pool->inside, borrow, NO_END, SITE);
 }
 
 KOLK_NOINLINE_ void kolk_resource_discard(kolk_resource_pool *pool, kolk_borrowed *borrow) {
-    end_borrow(pool->inside, borrow, true, SITE);
+    end_borrow(pool->inside, borrow, END_DISCARDED, SITE);
+}
+
+KOLK_NOINLINE_ void *kolk_resource_detach(kolk_resource_pool *pool, kolk_borrowed *borrow) {
+    return end_borrow(pool->inside, borrow, END_DETACHED, SITE);
 }
 
 #endif

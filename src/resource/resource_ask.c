@@ -29,6 +29,7 @@ void kolk_resource_sum_up_(const kolk_resource_inside_ *inside, kolk_resource_po
         .evicted = counts->destroyed[END_EVICTED],
         .replaced = counts->destroyed[END_REPLACED],
         .closed = counts->destroyed[END_CLOSED],
+        .detached = counts->destroyed[END_DETACHED],
         .leaks = counts->leaks,
         .waits = counts->waits,
     };

@@ -27,7 +27,7 @@ typedef enum resource_state {
     RESOURCE_ENDING   /* a maker destroys it */
 } resource_state;
 
-/* Why a resource is destroyed. This is also the index into resource_counts.destroyed. */
+/* Why a resource is destroyed, or leaves the pool. This is also the index into resource_counts.destroyed. */
 typedef enum resource_end {
     END_DISCARDED,
     END_INVALID,
@@ -37,6 +37,7 @@ typedef enum resource_end {
     END_EVICTED,
     END_REPLACED,
     END_CLOSED,
+    END_DETACHED, /* not destroyed */
     RESOURCE_ENDS,
     NO_END = RESOURCE_ENDS
 } resource_end;
@@ -166,6 +167,7 @@ typedef struct kolk_resource_inside_ {
     bool has_makers; /* false: borrowers create, and ticks do the rest */
     bool closed, paused;
     bool shrunk;      /* max was lowered: there may be more entries than that */
+    bool told_nested; /* a nested borrow was reported */
     bool keeps_names; /* the pool keeps the names of borrowing threads, because they may end before a report */
     bool changed;     /* there may be work for hungry keys or makers: see kolk_resource_settle_and_unlock_ */
     bool called;      /* upkeep was requested since the last upkeep began */
@@ -474,6 +476,9 @@ resource_holder kolk_entry_holder_(const resource_entry *entry, int64_t now);
  * ended after all. */
 void kolk_report_leak_(const kolk_resource_inside_ *pool, const resource_holder *holder);
 void kolk_report_return_(const kolk_resource_inside_ *pool, const resource_holder *holder);
+
+/* Reports that the thread of this borrow has to wait for another one, which is described by `next`. */
+void kolk_report_nested_(const kolk_resource_inside_ *pool, const resource_holder *holder, const resource_holder *next);
 
 /* For a handle that does not end a borrow: returns the current borrower of the resource, or else the last one, with the
  * thread that gave the resource back. Call it under the lock. */

@@ -15,9 +15,9 @@
 
 /* First the 4-byte numbers, then the 8-byte numbers, in the order of kolk_resource_pool_stats. */
 static const char *const gauges[] = {"max", "in_use", "idle", "creating", "waiting", "peak"};
-static const char *const counters[] = {"borrows",         "full",      "timeouts", "failed",  "created",
-                                       "create_failures", "discarded", "invalid",  "unclean", "expired",
-                                       "unused",          "evicted",   "replaced", "closed",  "leaks"};
+static const char *const counters[] = {"borrows",   "full",    "timeouts", "failed",  "created", "create_failures",
+                                       "discarded", "invalid", "unclean",  "expired", "unused",  "evicted",
+                                       "replaced",  "closed",  "detached", "leaks"};
 static const char *const time_names[] = {"wait", "use", "create"};
 
 #define NUMBER(member) KOLK_FIELD_(kolk_resource_pool_stats, member)
@@ -219,6 +219,7 @@ static const struct {
     {OURS "destroyed", NULL, NULL, ",cause=\"evicted\"", NUMBER(evicted)},
     {OURS "destroyed", NULL, NULL, ",cause=\"replaced\"", NUMBER(replaced)},
     {OURS "destroyed", NULL, NULL, ",cause=\"closed\"", NUMBER(closed)},
+    {OURS "detached", "counter", "Resources taken out by borrowers.", "", NUMBER(detached)},
     {OURS "leaks", "counter", "Borrows reported as leaks.", "", NUMBER(leaks)},
 };
 

@@ -54,12 +54,12 @@ static void put_holder(const kolk_resource_inside_ *pool, const resource_holder 
              *site ? " in " : "", site);
 }
 
-/* `count` is the number of borrows that have not ended. */
-static void report_borrow(const kolk_resource_inside_ *pool, const resource_holder *holder, uint32_t count,
-                          const char *format) {
+/* `count` is the number of borrows that have not ended. `next` stands at the end of the format. */
+static void report_borrow(const kolk_resource_inside_ *pool, const resource_holder *holder, kolk_status rule,
+                          uint32_t count, const char *format, const char *next) {
     char by[200 + KOLK_SITE_WORDS_];
     put_holder(pool, holder, by, sizeof by);
-    kolk_failure failure = {.rule = KOLK_LEAK,
+    kolk_failure failure = {.rule = rule,
                             .pool = name_of_resources(pool),
                             .object = holder->resource,
                             .slot = holder->slot,
@@ -67,15 +67,25 @@ static void report_borrow(const kolk_resource_inside_ *pool, const resource_hold
                             .alloc_stack = kolk_site_stack_(holder->site),
                             .count = count,
                             .no_debug = pool->settings.flags & KOLK_DEBUG_SITES};
-    kolk_fail_(failure, format, by, (uint64_t)(holder->held / 1000000));
+    kolk_fail_(failure, format, by, (uint64_t)(holder->held / 1000000), next);
 }
 
 void kolk_report_leak_(const kolk_resource_inside_ *pool, const resource_holder *holder) {
-    report_borrow(pool, holder, 1, "a resource that was borrowed%s is not given back after %u ms");
+    report_borrow(pool, holder, KOLK_LEAK, 1, "a resource that was borrowed%s is not given back after %u ms", "");
 }
 
 void kolk_report_return_(const kolk_resource_inside_ *pool, const resource_holder *holder) {
-    report_borrow(pool, holder, 0, "the resource that was borrowed%s is given back now, after %u ms");
+    report_borrow(pool, holder, KOLK_LEAK, 0, "the resource that was borrowed%s is given back now, after %u ms", "");
+}
+
+void kolk_report_nested_(const kolk_resource_inside_ *pool, const resource_holder *holder,
+                         const resource_holder *next) {
+    char by[200 + KOLK_SITE_WORDS_];
+    put_holder(pool, next, by, sizeof by);
+    report_borrow(pool, holder, KOLK_NESTED, 0,
+                  "a resource was borrowed%s, and %u ms later the same thread has to wait for another one, borrowed%s: "
+                  "threads that do so can wait for each other",
+                  by);
 }
 
 /* If the resource has been idle since it was given back, `thread` is the thread that gave it back. */

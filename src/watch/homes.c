@@ -11,7 +11,7 @@
 
 /* Did the user ask for debug mode for this pool? Queues and byte maps have no debug mode of their own. */
 static bool is_watched_by_name(const char *name, uint32_t debug) {
-    return (debug | kolk_settings_read_(name, NULL, false).flags) & KOLK_DEBUG_STRICT_;
+    return (debug | kolk_settings_read_(name, NULL, false, false).flags) & KOLK_DEBUG_STRICT_;
 }
 
 static bool is_watched(const kolk_noted_ *noted) {

@@ -179,8 +179,10 @@ static bool add_settings(kolk_settings_ *settings, word list, const char *of) {
     return some;
 }
 
-/* Adds the settings of all entries whose glob matches. Returns true if there is one. */
-static bool from_environment(kolk_settings_ *settings, const char *text, const char *name, const char *of) {
+/* Adds the settings of all entries whose glob matches. Returns true if there is one. *named: an entry with sample=N has
+ * just this name. */
+static bool from_environment(kolk_settings_ *settings, const char *text, const char *name, const char *of,
+                             bool *named) {
     bool matched = false;
     unsigned n = 0;
     word rest = {text, strlen(text)};
@@ -189,7 +191,9 @@ static bool from_environment(kolk_settings_ *settings, const char *text, const c
         cut_off(&entry, ':', &list); /* the rest is the glob */
         bool has_glob = entry.start != NULL, matches_name = !has_glob || matches_glob(trimmed(entry), name);
         kolk_settings_ other = {0};
+        uint32_t before = settings->sample;
         bool some = add_settings(matches_name ? settings : &other, list, of);
+        if (has_glob && settings->sample != before) *named = is_text(trimmed(entry), name);
         if (matches_name && (some || has_glob)) matched = true;
         if (matches_name && has_glob) note_met(&debug_met, text, n);
     }
@@ -273,8 +277,14 @@ static bool is_bypassed(void) {
     return kolk_tools_watch_malloc_();
 }
 
-kolk_settings_ kolk_settings_read_(const char *name, const char *own, bool loud) {
-    static uint32_t told, told_failures;
+/* The fast paths of pools compute the address of a slot's object, so none can be elsewhere. */
+static void refuse_sample(const kolk_settings_ *settings, const char *of) {
+    kolk_failure failure = {.rule = KOLK_BAD_SETTING, .pool = of, .slot = UINT32_MAX};
+    kolk_fail_(failure, "\"sample=%u\" has no effect: only heaps have guarded blocks", (uint64_t)settings->sample);
+}
+
+kolk_settings_ kolk_settings_read_(const char *name, const char *own, bool loud, bool is_heap) {
+    static uint32_t told, told_failures, told_sample;
     kolk_settings_ settings = {0};
     if (own == kolk_no_settings_) return settings;
     const char *failures = kolk_environment_("KOLK_FAIL");
@@ -282,8 +292,10 @@ kolk_settings_ kolk_settings_read_(const char *name, const char *own, bool loud)
     settings.environment_has = failures || all;
     const char *of = all && loud && is_first_time(&told) ? "KOLK_DEBUG" : NULL;
     const char *of_own = name && *name ? name : "a pool's .debug";
-    bool found = all && from_environment(&settings, all, name ? name : "", of);
-    if (!found && own) add_settings(&settings, (word){own, strlen(own)}, loud ? of_own : NULL);
+    bool named = false, found = all && from_environment(&settings, all, name ? name : "", of, &named);
+    if (!found && own) named = add_settings(&settings, (word){own, strlen(own)}, loud ? of_own : NULL);
+    if (settings.sample && named && loud && !is_heap && (!found || is_first_time(&told_sample)))
+        refuse_sample(&settings, of_own);
     of = failures && loud && is_first_time(&told_failures) ? "KOLK_FAIL" : NULL;
     if (failures) add_failures(&settings, failures, name ? name : "", of);
     if (settings.flags & KOLK_DEBUG_SITES && !settings.depth) settings.depth = KOLK_STACK_DEPTH_;

@@ -6,7 +6,7 @@
 
 /* Returns the settings of a pool of this name: from the environment, or else from its descriptor's text `own` (may be
  * NULL); tools and profilers turn on further settings. Reports mistakes if `loud`. */
-kolk_settings_ kolk_settings_read_(const char *name, const char *own, bool loud);
+kolk_settings_ kolk_settings_read_(const char *name, const char *own, bool loud, bool is_heap);
 
 /* At exit, reports the globs of KOLK_DEBUG and KOLK_FAIL that no pool's name matched. Not in freestanding builds. */
 void kolk_settings_report_unmet_(void);

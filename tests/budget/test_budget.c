@@ -427,6 +427,55 @@ static void test_outer_limit(void **state) {
     pools_deinit(&pool);
 }
 
+/* ---- A limit that changes ---------------------------------------------------------------------------------------- */
+
+/* promise: "nothing is taken away: pools keep ... on_mark is not called" */
+static void test_a_limit_that_changes(void **state) {
+    enum { SIZE = sizeof(thing) };
+    kolk_budget all = {.mark = MANY / 4 * 3 * SIZE, .on_mark = count_mark, .context = &marks_passed};
+    kolk_budget part = {.limit = MANY * SIZE, .parent = &all};
+    pools pool, other;
+    marks_passed = 0;
+    assert_int_equal(
+        pools_init(&pool, &(kolk_pool_desc){.capacity = MANY, .max_capacity = 2 * MANY, .budget = &part, .debug = ""}),
+        KOLK_OK);
+    for (int i = 0; i < MANY; i++) memset(pools_alloc(&pool), 1, SIZE);
+    assert_int_equal(marks_passed, 1);
+    kolk_budget *lowered[] = {&part, &all};
+    for (int n = 0; n < 2; n++) {
+        kolk_budget_set_limit(lowered[n], MANY / 2 * SIZE);
+        assert_int_equal(kolk_budget_used(&part), MANY * SIZE);
+        assert_int_equal(pools_count(&pool), MANY);
+        assert_null(pools_alloc(&pool));
+        thing *object = pools_at(&pool, 7);
+        pools_free(&pool, object);
+        assert_ptr_equal(pools_alloc(&pool), object);
+        assert_int_equal(pools_reserve(&pool, MANY + 1), KOLK_OVER_BUDGET);
+        assert_int_equal(pools_init(&other, &(kolk_pool_desc){.capacity = 1, .budget = &part}), KOLK_OVER_BUDGET);
+        kolk_budget_set_limit(lowered[n], 0);
+        assert_int_equal(pools_reserve(&pool, MANY), KOLK_OK);
+    }
+    for (uint32_t slot = MANY / 4; slot < MANY; slot++) pools_free(&pool, pools_at(&pool, slot));
+    pools_trim(&pool);
+    kolk_budget_set_limit(&all, MANY / 2 * SIZE);
+    uint32_t count = pools_count(&pool);
+    for (; pools_alloc(&pool); count++) {}
+    assert_int_equal(count, MANY / 2);
+    assert_int_equal(kolk_budget_used(&all), MANY / 2 * SIZE);
+    assert_int_equal(marks_passed, 1);
+    kolk_budget_set_limit(&all, MANY * SIZE);
+    for (; pools_alloc(&pool); count++) {}
+    assert_int_equal(count, MANY);
+    assert_int_equal(marks_passed, 2);
+    kolk_budget_set_limit(&all, 0);
+    for (; pools_alloc(&pool); count++) {}
+    assert_int_equal(count, 2 * MANY);
+    assert_true(kolk_pool_is_valid(&pool.pool));
+    pools_clear(&pool);
+    pools_deinit(&pool);
+    assert_int_equal(kolk_budget_used(&all), 0);
+}
+
 /* ---- Random work: many pools in two budgets, the inner one part of the outer one --------------------------------- */
 
 enum { POOLS = 12 };
@@ -437,6 +486,12 @@ static void test_random_growth(void **state) {
     pools all[POOLS] = {{{0}}};
     uint64_t random = seed;
     for (uint64_t n = 0; n < operations; n++) {
+        uint64_t most[2];
+        for (int b = 0; b < 2; b++) {
+            if (random_below(&random, 20) == 0) kolk_budget_set_limit(&budgets[b], random_below(&random, 6000) * 64);
+            most[b] = budgets[b].limit ? budgets[b].limit : UINT64_MAX;
+            if (most[b] < kolk_budget_used(&budgets[b])) most[b] = kolk_budget_used(&budgets[b]);
+        }
         pools *pool = &all[random_below(&random, POOLS)];
         uint32_t inner = (uint32_t)(pool - all) % 2, wish = random_below(&random, 1500);
         if (!pool->pool.stride)
@@ -453,14 +508,15 @@ static void test_random_growth(void **state) {
         for (int p = 0; p < POOLS; p++) slots[p % 2] += all[p].pool.capacity;
         assert_int_equal(kolk_budget_used(&budgets[1]), slots[1] * sizeof(thing));
         assert_int_equal(kolk_budget_used(&budgets[0]), (slots[0] + slots[1]) * sizeof(thing));
-        assert_true(slots[1] <= 2500 && slots[0] + slots[1] <= 4000);
+        for (int b = 0; b < 2; b++) assert_true(kolk_budget_used(&budgets[b]) <= most[b]);
     }
     for (int p = 0; p < POOLS; p++) pools_deinit(&all[p]);
     assert_int_equal(kolk_budget_used(&budgets[0]), 0);
 }
 
-/* Threads with a shared pool and a heap, and one that makes and ends pools, have one budget. */
-static kolk_budget common = {.limit = 1 << 21};
+/* Threads with a shared pool and a heap, and one that makes and ends pools and changes the limit, have one budget. */
+enum { HIGHEST = 1 << 21 };
+static kolk_budget common = {.limit = HIGHEST};
 static shareds common_pool;
 static kolk_heap common_heap;
 
@@ -473,7 +529,7 @@ static void *work_in_common(void *unused) {
         thing *one = shareds_alloc(&local), *other = shareds_alloc(&local);
         uint32_t count = random_below(&random, 50), size = 1 + random_below(&random, 5000);
         for (uint32_t i = 0; has_heaps && i < count; i++) blocks[i] = kolk_heap_alloc(&common_heap, size);
-        REQUIRE(kolk_budget_used(&common) <= common.limit);
+        REQUIRE(kolk_budget_used(&common) <= HIGHEST);
         for (uint32_t i = 0; has_heaps && i < count; i++) kolk_heap_free(&common_heap, blocks[i]);
         shareds_free(&local, one);
         shareds_free(&local, other);
@@ -487,15 +543,16 @@ static void *make_pools(void *unused) {
         pools pool = {{0}};
         pools_init(&pool, &(kolk_pool_desc){.capacity = 1000, .max_capacity = 9000, .budget = &common});
         for (int i = 0; i < 2000 && pools_alloc(&pool);) i++;
-        REQUIRE(kolk_budget_used(&common) <= common.limit);
+        REQUIRE(kolk_budget_used(&common) <= HIGHEST);
         pools_clear(&pool);
         pools_deinit(&pool);
         kolk_trim_all();
+        kolk_budget_set_limit(&common, n % 4 == 3 ? HIGHEST / 4 : HIGHEST);
     }
     return unused;
 }
 
-/* promise: "different threads may have the same budget", "Any thread ... all heaps" */
+/* promise: "different threads may have the same budget", "Any thread ... all heaps", "at any time and in any thread" */
 static void test_threads(void **state) {
     pthread_t threads[3];
     assert_int_equal(shareds_init(&common_pool, &(kolk_shared_desc){.max_capacity = 5000, .budget = &common}), 0);
@@ -647,6 +704,7 @@ int main(void) {
         DEBUG_TEST(test_refused_memory),
         DEBUG_TEST(test_marks),
         DEBUG_TEST(test_outer_limit),
+        DEBUG_TEST(test_a_limit_that_changes),
         DEBUG_TEST(test_random_growth),
         DEBUG_TEST(test_threads),
         DEBUG_TEST(test_trim_all_heaps),

@@ -29,7 +29,8 @@ assert families[prefix + "max"].samples[0].value == 8
 assert families[prefix + "max"].samples[0].labels == {prefix + "pool_name": "links"}
 assert families[prefix + "pending_requests"].samples[0].value == 0
 assert families[prefix + "timeouts"].type == "counter"
-for name, count in {"borrows": 2, "creates": 2, "create_failures": 0, "full": 0, "failed": 0, "leaks": 0}.items():
+for name, count in {"borrows": 2, "creates": 2, "create_failures": 0, "full": 0, "failed": 0, "leaks": 0,
+                    "detached": 0}.items():
     family = families["kolk_resource_" + name]
     assert family.type == "counter" and family.documentation[-1] == ".", family
     assert [(s.name, s.labels, s.value) for s in family.samples] == \

@@ -134,6 +134,7 @@ void use_resource_pools(connections *c, decoders *d, jobs *q, connections_borrow
     WRONG(connections_give_back(d, one));
     WRONG(decoders_give_back(d, one));
     WRONG(connections_discard(c, other));
+    WRONG(state = connections_detach(c, one));
     WRONG(state = connections_resource_of(one));
     WRONG(connections_resource_of(other));
     WRONG(connections_give_back(c, any));

@@ -1194,6 +1194,8 @@ static char resource_borrow_now(void) {
     return of_status(status);
 }
 
+CALL(resource_detach, if_works(!kolk_resource_detach(&r.pool, &(kolk_borrowed){.resource = NULL})))
+
 static char resource_evict(void) {
     kolk_resource_evict(&r.pool);
     (void)kolk_resource_evict_generation(&r.pool, 0);
@@ -1234,6 +1236,7 @@ static char resource_look(void) {
 static const row resource_rows[] = {
     {"kolk_resource_borrow", resource_borrow, "sssssss"},
     {"kolk_resource_borrow (now)", resource_borrow_now, "nnnnnnn"},
+    {"kolk_resource_detach", resource_detach, "wwwwwww"},
     {"kolk_resource_evict", resource_evict, "wwwwwww"},
     {"kolk_resource_pause", resource_pause, "wwwwwww"},
     {"kolk_resource_tick", resource_tick, "rrrrrrr"},

@@ -336,6 +336,25 @@ static void test_bad_words_of_the_environment_are_said_once(void **state) {
                   fills, 0);
 }
 
+#define NO_SAMPLE "\"sample=7\" has no effect: only heaps have guarded blocks"
+
+/* Settings for all pools, or for a glob, may be meant for heaps. promise: base.h "In another pool's `debug`" */
+static void test_only_heaps_have_samples(void **state) {
+    reports kept;
+    uint32_t fills = F & row_now->kind->debug;
+    assert_prints("sample=7", "", 0, 0);
+    assert_prints("sample=7:b*", "", 0, 0);
+    assert_prints("sample=7,fill:bullets", "kolk: bullets: " NO_SAMPLE "\n", fills, 0);
+    begin_reports(&kept);
+    for (unsigned n = 0; n < 2; n++) {
+        assert_int_equal(flags_of("bombs", "fill,sample=7"), fills);
+        assert_refused(&kept, "bombs", NO_SAMPLE);
+    }
+    setenv("KOLK_DEBUG", "fill", 1);
+    assert_int_equal(flags_of("bombs", "sample=7"), fills);
+    assert_no_more(&kept);
+}
+
 static void test_bad_words_for_bypass_are_said_once(void **state) {
     static const char *const words[] = {"2", "yes", "01", " 1", "-1"};
     variable = "KOLK_BYPASS";
@@ -415,6 +434,7 @@ int main(void) {
         CONTRACT(test_the_environment_is_read_at_each_init, DEBUGS, IN(PLAIN)),
         CONTRACT(test_bad_words_of_a_descriptor_are_said_each_time, DEBUGS, IN(PLAIN)),
         CONTRACT(test_several_bad_words, DEBUGS, IN(PLAIN)),
+        CONTRACT(test_only_heaps_have_samples, DEBUGS, IN(PLAIN)),
         CONTRACT(test_texts_are_copied, 0, IN_EVERY_MODE),
     };
     return run_contracts(contracts, LENGTH_OF(contracts), NULL, plain_environment);

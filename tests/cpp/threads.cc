@@ -299,6 +299,9 @@ void test_resource_pool() {
         CHECK(a.generation() == b.generation() && pool.borrow(KOLK_NOW).status() == KOLK_FULL);
         pool.resume();
         b.discard();
+        b = pool.borrow(30s);
+        delete b.detach();
+        CHECK(!b && b.detach() == nullptr && pool.stats().detached == 1);
         CHECK(pool.resize(1) == KOLK_OK && pool.resize(0) == KOLK_BAD_MAX);
         CHECK(pool.evict_generation(a.generation()) && !pool.evict_generation(a.generation()));
         pool.evict();

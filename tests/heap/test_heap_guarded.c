@@ -197,8 +197,8 @@ static void assert_begins(notes *taken, kolk_status rule, const char *sentence) 
 static void test_reports(void **state) {
     (void)state;
     notes taken;
-    make_sampled("sample=1", 0);
     begin_notes(&taken);
+    make_sampled("sample=1", 0);
     unsigned char *first = guarded(16), *block = guarded(100);
     kolk_heap_free(&heap, block + 3);
     assert_begins(&taken, KOLK_INTERIOR_POINTER,

@@ -161,7 +161,7 @@ static void end(void *context) {
     schedule_assert(kolk_resource_is_valid(&s->pool));
     kolk_resource_pool_stats stats = stats_of(&s->pool);
     schedule_assert(stats.waiting == 0 && stats.creating == 0);
-    schedule_assert(stats.created - destroyed_of(&stats) == s->f.there);
+    schedule_assert(stats.created - gone_from(&stats) == s->f.there);
     schedule_assert(stats.idle + stats.in_use == s->f.there);
     for (unsigned i = 0; i < MOST; i++)
         if (s->lent[i].resource) give_thing(&s->pool, &s->lent[i]);
@@ -238,6 +238,11 @@ static inline void give_first(void *context) {
 static inline void discard_first(void *context) {
     state *s = (state *)context;
     discard_thing(&s->pool, &s->lent[0]);
+}
+
+static inline void detach_first(void *context) {
+    state *s = (state *)context;
+    detach_thing(&s->pool, &s->lent[0]);
 }
 
 static inline void pause_and_resume(void *context) {

@@ -117,6 +117,11 @@ static inline void return_other(void) {
     return_it(&other);
 }
 
+static inline void detach_other(void) {
+    detach_thing(&pool, &other);
+    assert_valid();
+}
+
 /* Borrows n resources and returns them: if there were none, it creates n. */
 static inline void make_idle(unsigned n, const char *key) {
     kolk_borrowed all[THINGS];

@@ -281,16 +281,25 @@ static inline void discard_thing(kolk_resource_pool *pool, kolk_borrowed *borrow
     INSIST(!borrow->resource);
 }
 
+/* Takes the resource out of the pool, and ends it. The pool may create another one at once. */
+static inline void detach_thing(kolk_resource_pool *pool, kolk_borrowed *borrow) {
+    thing *it = (thing *)borrow->resource;
+    COUNT_DOWN(it->from->there);
+    INSIST(kolk_resource_detach(pool, borrow) == it && !borrow->resource);
+    place lent = WITH_BORROWER;
+    INSIST(__atomic_compare_exchange_n(&it->place, &lent, NOWHERE, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+}
+
 static inline kolk_resource_pool_stats stats_of(const kolk_resource_pool *pool) {
     kolk_resource_pool_stats stats;
     kolk_resource_stats(pool, &stats);
     return stats;
 }
 
-/* Returns how many resources were destroyed, for whatever reason. */
-static inline uint64_t destroyed_of(const kolk_resource_pool_stats *stats) {
+/* Returns how many resources have left the pool, for whatever reason. */
+static inline uint64_t gone_from(const kolk_resource_pool_stats *stats) {
     return stats->discarded + stats->invalid + stats->unclean + stats->expired + stats->unused + stats->evicted +
-           stats->replaced + stats->closed;
+           stats->replaced + stats->closed + stats->detached;
 }
 
 #endif

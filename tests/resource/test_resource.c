@@ -8,6 +8,8 @@
 
 #include "resource_steps.h"
 
+#include <setjmp.h>
+
 /* ---- The descriptor ---------------------------------------------------------------------------------------------- */
 
 /* promise: "All members ... time is KOLK_BAD_TIME", "It creates ... left all zero" */
@@ -227,6 +229,98 @@ static void test_a_timeout_tells_who_has_them(void **state) {
     end();
 }
 
+/* The second pool has no warnings. promise: "has to wait, while its thread ... and the others nothing" */
+static void test_nested_borrows_are_reported(void **state) {
+    notes taken;
+    kolk_borrowed one;
+    for (int warns = 1; warns >= 0; warns--) {
+        begin((kolk_resource_pool_desc){.max = 1, .warn_nested = warns});
+        kolk_resource_pause(&pool);
+        begin_notes(&taken);
+        assert_int_equal(borrow_for(NULL, in(5), &one), KOLK_TIMEOUT);
+        kolk_resource_resume(&pool);
+        kolk_borrowed first = borrowed(NULL);
+        assert_int_equal(borrow_for(NULL, KOLK_NOW, &one), KOLK_FULL);
+        kolk_entry_at_(pool.inside, 0)->thread++; /* another thread's */
+        assert_int_equal(borrow_for(NULL, in(5), &one), KOLK_TIMEOUT);
+        kolk_entry_at_(pool.inside, 0)->thread--;
+        assert_silent(&taken);
+        assert_int_equal(borrow_for(NULL, in(5), &one), KOLK_TIMEOUT);
+        assert_int_equal(taken.count, warns);
+        if (warns) {
+            assert_int_equal(taken.last.rule, KOLK_NESTED);
+            assert_ptr_equal(taken.last.object, first.resource);
+            assert_int_equal(taken.last.slot, 0);
+            assert_string_equal(taken.pool, "db");
+            assert_non_null(strstr(taken.sentence, "kolk: db: a resource was borrowed by the test in "));
+            assert_non_null(strstr(taken.sentence, ", and 5 ms later the same thread has to wait for another one, "
+                                                   "borrowed by the test"));
+        }
+        assert_int_equal(borrow_for("a", in(5), &one), KOLK_TIMEOUT);
+        assert_int_equal(taken.count, warns);
+        return_it(&first);
+        end();
+    }
+}
+
+static jmp_buf before_borrow;
+
+static void leave_borrow(const kolk_failure *failure, void *context) {
+    assert_int_equal(failure->rule, KOLK_NESTED);
+    assert_int_equal(stats().waiting, 0);
+    longjmp(before_borrow, 1);
+}
+
+/* If the handler leaves the borrow, it leaves nothing behind: no waiter, no key. promise: "before it waits, once per
+ * pool" */
+static void test_a_handler_leaves_a_nested_borrow(void **state) {
+    kolk_borrowed one;
+    begin((kolk_resource_pool_desc){.max = 1, .warn_nested = true});
+    other = borrowed(NULL);
+    kolk_set_failure_handler(leave_borrow, NULL);
+    if (setjmp(before_borrow) == 0) {
+        borrow_for("a", in(5), &one);
+        fail();
+    }
+    assert_int_equal(stats().waiting, 0);
+    assert_int_equal(kolk_pool_count(&pool.inside->keys.pool), 1);
+    others_do(return_other);
+    assert_int_equal(borrow_for(NULL, in(5), &one), KOLK_OK);
+    return_it(&one);
+    end();
+}
+
+static void wait_for_itself(void) {
+    kolk_borrowed one;
+    kolk_set_failure_handler(NULL, NULL);
+    begin((kolk_resource_pool_desc){.max = 1, .warn_nested = true});
+    other = borrowed(NULL);
+    assert_int_equal(borrow_for(NULL, in(5), &one), KOLK_TIMEOUT);
+}
+
+/* promise: base.h "it does not abort" */
+static void test_the_default_handler_only_prints_it(void **state) {
+    char text[1000];
+    assert_int_equal(run_apart(wait_for_itself, text, sizeof text), 0);
+    assert_non_null(strstr(text, "kolk: db: a resource was borrowed by the test in "));
+}
+
+/* With `sites`, both places are named. promise: "The report names both borrows" */
+static void test_a_nested_borrow_has_two_places(void **state) {
+    skip_on_windows(); /* sites have no names there */
+    notes taken;
+    kolk_borrowed one;
+    begin((kolk_resource_pool_desc){.max = 1, .warn_nested = true, .debug = "sites"});
+    other = borrowed(NULL);
+    begin_notes(&taken);
+    assert_int_equal(borrow_for(NULL, in(5), &one), KOLK_TIMEOUT);
+    char *first = strstr(taken.sentence, ") in take_thing+0x"), *later = strstr(taken.sentence, " ms later ");
+    assert_true(first && later && first < later);
+    assert_non_null(strstr(later, "borrowed by the test in take_thing+0x"));
+    return_other();
+    end();
+}
+
 /* ---- Giving back ------------------------------------------------------------------------------------------------- */
 
 /* promise: "the status of a borrow ... failure handler", "Does nothing ... reported as KOLK_WRONG_POOL" */
@@ -317,6 +411,39 @@ static void test_a_borrow_of_another_pool_is_reported(void **state) {
     return_it(&one);
     kolk_resource_deinit(&second);
     end();
+}
+
+/* promise: "Ends a borrow, takes its resource ... or reports a bug" */
+static void test_a_resource_is_taken_out(void **state) {
+    notes taken;
+    begin((kolk_resource_pool_desc){.max = 1, .reset = reset_thing});
+    other = borrowed("a");
+    kolk_borrowed copy = other, one;
+    others_do(detach_other);
+    assert_int_equal(borrow_for(NULL, in(10), &one), KOLK_OK); /* it got the room */
+    assert_int_equal(number_of(&one), 2);
+    assert_int_equal(kolk_pool_count(&pool.inside->keys.pool), 1); /* the key "a" has gone */
+    assert_int_equal(f.calls[DESTROY] + f.calls[RESET], 0);
+    assert_true(stats().detached == 1 && stats().in_use == 1 && stats().use.count == 1);
+    begin_notes(&taken);
+    assert_null(kolk_resource_detach(&pool, &copy));
+    assert_noted(&taken, KOLK_DOUBLE_FREE, "db", NULL, 0, "kolk: db: resource 0 is given back a second time");
+    assert_null(kolk_resource_detach(&pool, &(kolk_borrowed){.resource = NULL}));
+    kolk_resource_pool second;
+    make_resources(&second, &f, (kolk_resource_pool_desc){.name = "second", .no_housekeeper = true});
+    assert_null(kolk_resource_detach(&second, &one));
+    assert_noted(&taken, KOLK_WRONG_POOL, "second", NULL, UINT32_MAX,
+                 "kolk: second: what another pool has lent is given back to this one");
+    kolk_resource_deinit(&second);
+    assert_non_null(one.resource);
+    other = one;
+    others_do(detach_other);
+    assert_int_equal(kolk_resource_close(&pool, in(10)), KOLK_OK);
+    assert_true(f.calls[DESTROY] == 0 && stats().detached == 2 && stats().closed == 0);
+    kolk_resource_deinit(&pool);
+    assert_silent(&taken);
+    assert_null(kolk_resource_detach(&pool, &copy));
+    assert_int_equal(taken.last.rule, KOLK_WRONG_POOL);
 }
 
 /* ---- Keys -------------------------------------------------------------------------------------------------------- */
@@ -464,10 +591,15 @@ int main(void) {
         DEBUG_TEST(test_create_that_borrows_from_its_own_pool),
         DEBUG_TEST(test_deadlines_are_handed_on),
         DEBUG_TEST(test_a_timeout_tells_who_has_them),
+        DEBUG_TEST(test_nested_borrows_are_reported),
+        DEBUG_TEST(test_a_handler_leaves_a_nested_borrow),
+        DEBUG_TEST(test_the_default_handler_only_prints_it),
+        DEBUG_TEST(test_a_nested_borrow_has_two_places),
         DEBUG_TEST(test_a_second_give_back_is_reported),
         DEBUG_TEST(test_a_second_give_back_tells_of_the_first),
         DEBUG_TEST(test_borrows_beyond_count),
         DEBUG_TEST(test_a_borrow_of_another_pool_is_reported),
+        DEBUG_TEST(test_a_resource_is_taken_out),
         DEBUG_TEST(test_keys_with_the_same_hash),
         DEBUG_TEST(test_keys_have_255_bytes),
         DEBUG_TEST(test_evict),

@@ -62,6 +62,7 @@ static void test_come_back(void **unused) {
     run("discarded", &(setting){.desc = {ONE}, .borrows = 2}, borrow_and_discard, borrow, be_maker);
     run("given back", &(setting){.desc = {ONE}, .lent = 1, .borrows = 1}, borrow, give_first, be_maker);
     run("discarded by another", &(setting){.desc = {ONE}, .lent = 1, .borrows = 1}, borrow, discard_first, be_maker);
+    run("detached by another", &(setting){.desc = {ONE}, .lent = 1, .borrows = 1}, borrow, detach_first, be_maker);
     run("for another key", &(setting){.desc = {ONE}, .lent = 1, .borrows = 1}, borrow_key, give_first, be_maker);
 }
 

@@ -29,6 +29,7 @@ typedef enum event {
     CALLED,
     OTHERS_GIVE,
     OTHERS_DISCARD,
+    OTHERS_DETACH,
     OTHERS_RESUME,
     OTHERS_RESIZE,
     OTHERS_CLOSE,
@@ -139,7 +140,7 @@ static resource *idle_one(const char *key, bool oldest) {
     return best;
 }
 
-typedef enum why { NOT_AT_ALL, EVICTED, CLOSED, EXPIRED, UNUSED, INVALID, UNCLEAN, DISCARDED, REPLACED } why;
+typedef enum why { NOT_AT_ALL, EVICTED, CLOSED, EXPIRED, UNUSED, INVALID, UNCLEAN, DISCARDED, DETACHED, REPLACED } why;
 
 static why why_it_goes(const resource *it, int64_t now) {
     if (m.closed) return CLOSED;
@@ -156,6 +157,7 @@ static void count_end(why reason) {
                                   &m.stats.invalid,
                                   &m.stats.unclean,
                                   &m.stats.discarded,
+                                  &m.stats.detached,
                                   &m.stats.replaced};
     ++*counters[reason];
 }
@@ -168,9 +170,9 @@ static void forget(resource *it) {
     it->number = 0;
 }
 
-/* Checks that the resource was destroyed next, and returns the time when that was over. */
+/* Checks that the resource was destroyed next, and returns the time when that was over. A detached one is not. */
 static int64_t end_it(resource *it, why reason) {
-    int64_t end = next_call(DESTROY, it->number)->end;
+    int64_t end = reason == DETACHED ? clock_ns : next_call(DESTROY, it->number)->end;
     count_end(reason);
     forget(it);
     return end;
@@ -225,12 +227,19 @@ static void serve_waiter(void) {
     m.may_create = !m.served;
 }
 
-static void model_give_back(uint32_t number, bool discards, int64_t now);
+static void model_give_back(uint32_t number, why wish, int64_t now);
 static void model_close(void);
 
+static bool ends_borrow(event others) {
+    return others >= OTHERS_GIVE && others <= OTHERS_DETACH;
+}
+
+static why wish_of(event others) {
+    return others == OTHERS_GIVE ? NOT_AT_ALL : others == OTHERS_DISCARD ? DISCARDED : DETACHED;
+}
+
 static void model_others(const record *did) {
-    if (did->event == OTHERS_GIVE || did->event == OTHERS_DISCARD)
-        model_give_back(did->number, did->event == OTHERS_DISCARD, did->end);
+    if (ends_borrow(did->event)) model_give_back(did->number, wish_of(did->event), did->end);
     if (did->event == OTHERS_RESUME) m.paused = false;
     if (did->event == OTHERS_RESIZE) m.max = did->number;
     if (did->event == OTHERS_CLOSE) model_close();
@@ -349,33 +358,30 @@ static resource *by_number(uint32_t number) {
     return it;
 }
 
-static void model_give_back(uint32_t number, bool discards, int64_t now) {
+static void model_give_back(uint32_t number, why wish, int64_t now) {
     resource *it = by_number(number);
     m.ended[m.endings++ % KEPT] = it->borrow;
     m.uses++;
     m.reports += it->told;
     it->lent = it->is_back = false;
     it->idle_since = it->proved = now;
-    why reason = discards ? DISCARDED : why_it_goes(it, now);
+    why reason = wish != NOT_AT_ALL ? wish : why_it_goes(it, now);
     if (reason == NOT_AT_ALL && m.desc.reset && !next_call(RESET, number)->good) reason = UNCLEAN;
     if (reason == NOT_AT_ALL) reason = why_it_goes(it, now);
     if (reason != NOT_AT_ALL) end_it(it, reason);
 }
 
-static void give(resource *it, bool discards) {
+static void give(resource *it, why wish) {
     kolk_borrowed mine = it->borrow; /* a copy works as well */
-    if (discards)
-        discard_thing(&m.pool, &mine);
-    else
-        give_thing(&m.pool, &mine);
+    (wish == DETACHED ? detach_thing : wish == DISCARDED ? discard_thing : give_thing)(&m.pool, &mine);
 }
 
-static void give_one_back(bool discards) {
+static void give_one_back(why wish) {
     resource *it = lent_one();
     int64_t now = clock_ns;
     if (!it) return;
-    give(it, discards);
-    model_give_back(it->number, discards, now);
+    give(it, wish);
+    model_give_back(it->number, wish, now);
 }
 
 /* Returns an empty borrow, then one that has already ended. */
@@ -402,11 +408,11 @@ static void give_back_again(void) {
 static void others_do(event does, resource *it) {
     clock_ns++;
     record *mine = new_record(does);
-    if (does == OTHERS_GIVE || does == OTHERS_DISCARD) mine->number = it->number;
-    if (does == OTHERS_GIVE || does == OTHERS_DISCARD) it->is_back = true;
+    if (ends_borrow(does)) mine->number = it->number;
+    if (ends_borrow(does)) it->is_back = true;
     if (does == OTHERS_RESIZE) mine->number = MOST;
     meanwhile = NULL;
-    if (does == OTHERS_GIVE || does == OTHERS_DISCARD) give(it, does == OTHERS_DISCARD);
+    if (ends_borrow(does)) give(it, wish_of(does));
     if (does == OTHERS_RESUME) kolk_resource_resume(&m.pool);
     if (does == OTHERS_RESIZE) assert_int_equal(kolk_resource_resize(&m.pool, MOST), KOLK_OK);
     if (does == OTHERS_CLOSE) kolk_resource_close(&m.pool, KOLK_NOW);
@@ -419,8 +425,10 @@ static bool others_are_at_work(kolk_deadline deadline) {
     uint32_t choice = random_below(&dice, 100);
     if (choice < 30 && it)
         others_do(OTHERS_GIVE, it);
-    else if (choice < 45 && it)
+    else if (choice < 40 && it)
         others_do(OTHERS_DISCARD, it);
+    else if (choice < 45 && it)
+        others_do(OTHERS_DETACH, it);
     else if (choice < 55)
         others_do(OTHERS_RESUME, NULL);
     else if (choice < 65)
@@ -635,7 +643,7 @@ static void step(void) {
     if (choice < 400) {
         borrow();
     } else if (choice < 660) {
-        give_one_back(choice < 440);
+        give_one_back(choice < 430 ? DISCARDED : choice < 440 ? DETACHED : NOT_AT_ALL);
     } else if (choice < 700) {
         give_back_again();
     } else if (choice < 820) {

@@ -54,6 +54,8 @@ static void leave_parents_pool_alone(kolk_borrowed *inherited) {
     one = *inherited;
     kolk_resource_discard(&things.pool, &one);
     REQUIRE(!one.resource);
+    one = *inherited;
+    REQUIRE(!kolk_resource_detach(&things.pool, &one) && !one.resource);
     kolk_resource_give_back(&things.pool, inherited);
     REQUIRE(!inherited->resource);
     kolk_resource_give_back(&things.pool, inherited); /* a second time */

@@ -148,6 +148,7 @@ static void test_now(void **unused) {
 static void test_come_back(void **unused) {
     run("both back, two wait", &(setting){.desc = {TWO, RESETS}, .lent = 2}, borrow, borrow, give_both);
     run("discarded, two wait", &(setting){.desc = {ONE}, .lent = 1}, borrow, borrow, discard_first);
+    run("detached, two wait", &(setting){.desc = {ONE}, .lent = 1}, borrow, borrow, detach_first);
     run("one back, one unclean", &(setting){.desc = {TWO, RESETS}, .lent = 2, .reset_fails = 1}, borrow, give_first,
         give_second);
 }
@@ -216,6 +217,7 @@ static void test_close(void **unused) {
     run("close, to be made", &(setting){.desc = {ONE}}, borrow, close_it, NULL);
     run("close, one waits", &(setting){.desc = {ONE, RESETS}, .lent = 1}, borrow, close_it, give_first);
     run("close, discarded", &(setting){.desc = {ONE}, .lent = 1}, borrow, close_it, discard_first);
+    run("close, detached", &(setting){.desc = {ONE}, .lent = 1}, borrow, close_it, detach_first);
     run("close, dead", &(setting){.desc = {ONE, VALIDATES}, .idle = 1, .validate_fails = 1}, borrow, close_it, NULL);
     run("close, evicted", &(setting){.desc = {ONE}}, borrow, close_it, evict);
     run("close twice", &(setting){.desc = {TWO}, .idle = 1}, borrow, close_it, close_it);

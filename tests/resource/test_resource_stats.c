@@ -63,7 +63,7 @@ static void test_formats(void **state) {
     assert_says("\"resource\": {\"max\": 3, \"in_use\": 2, \"idle\": 1, \"creating\": 0, \"waiting\": 0, \"peak\": 3, "
                 "\"borrows\": 4, \"full\": 1, \"timeouts\": 0, \"failed\": 1, \"created\": 4, \"create_failures\": 1, "
                 "\"discarded\": 1, \"invalid\": 0, \"unclean\": 0, \"expired\": 0, \"unused\": 0, \"evicted\": 0, "
-                "\"replaced\": 0, \"closed\": 0, \"leaks\": 0, \"wait\": {\"count\": 4, \"sum_ns\": ");
+                "\"replaced\": 0, \"closed\": 0, \"detached\": 0, \"leaks\": 0, \"wait\": {\"count\": 4, \"sum_ns\": ");
     assert_says("\"use\": {\"count\": 2, ");
     assert_says("}}}\n]}\n");
     write_in(KOLK_STATS_OPENMETRICS);

@@ -308,7 +308,7 @@ static void run_one(shape its) {
     end_run(&r, jobs);
 }
 
-/* promise: "discard, which another thread may call too", "same time, except init and deinit" */
+/* promise: "discard or detach, which another thread may call too", "same time, except init and deinit" */
 static void test_each_shape(void **state) {
     static const shape shapes[] = {
         {.max = 1, .keys = 1},

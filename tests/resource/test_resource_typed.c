@@ -24,7 +24,7 @@ static bool is_second(const char *key, const void *resource, bool in_use, void *
 
 /* promise: typed.h "which work as in resource.h ... `connections.pool` and `borrowed.borrow`" */
 static void test_every_typed_function(void **state) {
-    link_to all[4] = {{1}, {2}, {3}, {4}}, *next = all;
+    link_to all[5] = {{1}, {2}, {3}, {4}, {5}}, *next = all;
     links pool;
     links_borrowed one, other;
     kolk_resource_pool_stats stats;
@@ -42,6 +42,9 @@ static void test_every_typed_function(void **state) {
     links_stats(&pool, &stats);
     assert_true(stats.discarded == 1 && stats.evicted == 1 && stats.idle == 0);
 
+    assert_int_equal(links_borrow(&pool, NULL, &one), KOLK_OK);
+    link_to *mine = links_detach(&pool, &one);
+    assert_int_equal(mine->number, 3);
     links_pause(&pool);
     assert_int_equal(links_borrow(&pool, &(kolk_borrow_desc){.key = NULL}, &one), KOLK_FULL);
     links_resume(&pool);
@@ -58,7 +61,7 @@ static void test_every_typed_function(void **state) {
     links_tick(&pool, KOLK_FOREVER);
     assert_int_equal(poll(&waits, 1, 0), 1);
     assert_int_equal(links_borrow(&pool, &(kolk_borrow_desc){.key = NULL}, &one), KOLK_OK);
-    assert_int_equal(links_resource_of(&one)->number, 4);
+    assert_int_equal(links_resource_of(&one)->number, 5);
     links_give_back(&pool, &one);
 #endif
     assert_true(links_is_valid(&pool));

@@ -39,8 +39,9 @@
  *           prepared statement.
  * Ownership all texts of the descriptor, and its context, must outlive the pool, and the kolk_pq must stay where it is.
  *           The connection belongs to the borrower from borrow to give_back, but the borrower must not end it
- *           (PQfinish, PQreset). The borrower's settings of libpq (notice receiver and processor, verbosity, tracing)
- *           are undone at give_back; its event procedures stay. Results belong to the caller, who must PQclear them.
+ *           (PQfinish, PQreset, kolk_resource_detach). The borrower's settings of libpq (notice receiver and processor,
+ *           verbosity, tracing) are undone at give_back; its event procedures stay. Results belong to the caller, who
+ *           must PQclear them.
  * Threads   as for the resource pool. One thread at a time may use a borrow. When a query is cancelled, a new thread
  *           sends the cancel request. If the server does not answer, that thread outlives the call until
  *           tcp_user_timeout; it holds one descriptor, but nothing of the pool. A thread that is cancelled

@@ -95,6 +95,7 @@ pub const KOLK_UNDERFLOW: kolk_status = kolk_status(352);
 pub const KOLK_WRONG_POOL: kolk_status = kolk_status(353);
 pub const KOLK_LEAK: kolk_status = kolk_status(400);
 pub const KOLK_BAD_SETTING: kolk_status = kolk_status(401);
+pub const KOLK_NESTED: kolk_status = kolk_status(402);
 
 /// The treatment of a worn-out slot, which has had as many lives as a generation can count.
 #[repr(transparent)]
@@ -293,7 +294,8 @@ pub struct kolk_profiler {
     pub context: *mut c_void,
 }
 
-/// Zero means the default. Set the members before the first pool has the budget, and never change them afterwards.
+/// Zero means the default. Set the members before the first pool has the budget, and never change them afterwards,
+/// except by kolk_budget_set_limit.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct kolk_budget {
@@ -721,6 +723,7 @@ pub struct kolk_resource_pool_desc {
     pub keepalive_ms: i64,
     pub validate_after_ms: i64,
     pub leak_after_ms: i64,
+    pub warn_nested: bool,
     pub create_timeout_ms: i64,
     pub reuse: kolk_reuse,
     pub look: bool,
@@ -797,6 +800,7 @@ pub struct kolk_resource_pool_stats {
     pub evicted: u64,
     pub replaced: u64,
     pub closed: u64,
+    pub detached: u64,
     pub leaks: u64,
     pub waits: u64,
     pub wait: kolk_times,
@@ -1021,9 +1025,9 @@ extern "C" {
     pub fn kolk_stats_write_of(process: i64, format: kolk_stats_format, put: Option<unsafe extern "C" fn(text: *const c_char, length: usize, context: *mut c_void)>, context: *mut c_void) -> *const c_char;
     /// The handler is called for each failure, in the thread whose call failed. If several threads use a pool, the handler
     /// may run in several of them at the same time. NULL restores the default handler, which prints the sentence to stderr
-    /// and aborts (freestanding: __builtin_trap); after a KOLK_LEAK or KOLK_BAD_SETTING it does not abort. A handler may
-    /// call functions that take a const pool. If it returns, the failed call changes nothing. But if the failure is damage
-    /// that the debug mode has found, the call repairs it and continues.
+    /// and aborts (freestanding: __builtin_trap); after KOLK_LEAK, KOLK_BAD_SETTING and KOLK_NESTED it does not abort. A
+    /// handler may call functions that take a const pool. If it returns, the failed call changes nothing. But if the failure
+    /// is damage that the debug mode has found, the call repairs it and continues.
     ///
     /// The handler may longjmp or throw. An init that is left in this way has failed: the pool is all zero, and has no
     /// memory. But if the failed call was made by a hook (reset, setup, on_full, on_move, destroy ...), the handler must
@@ -1058,6 +1062,11 @@ extern "C" {
     // kolk/budget.h
     /// The bytes that are taken now. Several threads may call it at any time.
     pub fn kolk_budget_used(budget: *const kolk_budget) -> u64;
+    /// Changes the limit, at any time and in any thread; 0: no limit. If more bytes are taken than the new limit allows,
+    /// nothing is taken away: pools keep their slots and use them, but get no new memory until the bytes are below the limit
+    /// again, by deinits and trims. A growth in another thread that has begun before may still succeed. A higher limit
+    /// counts at the next growth; it wakes nobody. The mark stays where it is, and on_mark is not called. O(1)
+    pub fn kolk_budget_set_limit(budget: *mut kolk_budget, limit: u64);
     /// Gives back to the system what can be given back, in all of the process. Heaps give their unused memory back now, as
     /// by kolk_heap_trim. A kolk_pool belongs to the threads that use it; so a pool for which kolk_pool_tick is called is
     /// trimmed by its next tick. Other pools and slot maps need kolk_pool_trim and kolk_slotmap_trim. Shared pools, queues
@@ -1547,6 +1556,10 @@ extern "C" {
     pub fn kolk_resource_give_back(pool: *mut kolk_resource_pool, borrow: *mut kolk_borrowed);
     /// Ends a borrow whose resource has turned out to be bad. Works like give_back, but destroys the resource.
     pub fn kolk_resource_discard(pool: *mut kolk_resource_pool, borrow: *mut kolk_borrowed);
+    /// Ends a borrow, takes its resource out of the pool, and returns it: from now on it is the caller's, as after a deinit.
+    /// None of the pool's functions is called for it, it does not count towards max, and the pool may create another one.
+    /// Returns NULL where give_back does nothing or reports a bug.
+    pub fn kolk_resource_detach(pool: *mut kolk_resource_pool, borrow: *mut kolk_borrowed) -> *mut c_void;
     /// For event loops: returns a file descriptor (eventfd) to poll after a borrow with KOLK_NOW has returned KOLK_FULL. It
     /// becomes readable when the same borrow may succeed, or when the pool is closed, and stays readable until a borrow
     /// returns KOLK_FULL again. Several loops may poll it, each for its own keys. When a key for which a borrow returned
@@ -1899,12 +1912,12 @@ const _: () = {
     assert!(size_of::<kolk_heap_class_stats>() == 136 && align_of::<kolk_heap_class_stats>() == 8);
     assert!(size_of::<kolk_error>() == 256 && align_of::<kolk_error>() == 4);
     assert!(size_of::<kolk_resource_event>() == 56 && align_of::<kolk_resource_event>() == 8);
-    assert!(size_of::<kolk_resource_pool_desc>() == 144 && align_of::<kolk_resource_pool_desc>() == 8);
+    assert!(size_of::<kolk_resource_pool_desc>() == 152 && align_of::<kolk_resource_pool_desc>() == 8);
     assert!(size_of::<kolk_resource_pool>() == 16 && align_of::<kolk_resource_pool>() == 8);
     assert!(size_of::<kolk_borrowed>() == 280 && align_of::<kolk_borrowed>() == 8);
     assert!(size_of::<kolk_borrow_desc>() == 24 && align_of::<kolk_borrow_desc>() == 8);
     assert!(size_of::<kolk_times>() == 136 && align_of::<kolk_times>() == 8);
-    assert!(size_of::<kolk_resource_pool_stats>() == 568 && align_of::<kolk_resource_pool_stats>() == 8);
+    assert!(size_of::<kolk_resource_pool_stats>() == 576 && align_of::<kolk_resource_pool_stats>() == 8);
     assert!(size_of::<kolk_shared_desc>() == 112 && align_of::<kolk_shared_desc>() == 8);
     assert!(size_of::<kolk_shared_local>() == 24 && align_of::<kolk_shared_local>() == 8);
     assert!(size_of::<kolk_magazine_>() == 96 && align_of::<kolk_magazine_>() == 8);
@@ -2232,13 +2245,14 @@ fn offsets() {
         ("kolk_resource_pool_desc.keepalive_ms", offset!(kolk_resource_pool_desc, keepalive_ms), 80),
         ("kolk_resource_pool_desc.validate_after_ms", offset!(kolk_resource_pool_desc, validate_after_ms), 88),
         ("kolk_resource_pool_desc.leak_after_ms", offset!(kolk_resource_pool_desc, leak_after_ms), 96),
-        ("kolk_resource_pool_desc.create_timeout_ms", offset!(kolk_resource_pool_desc, create_timeout_ms), 104),
-        ("kolk_resource_pool_desc.reuse", offset!(kolk_resource_pool_desc, reuse), 112),
-        ("kolk_resource_pool_desc.look", offset!(kolk_resource_pool_desc, look), 116),
-        ("kolk_resource_pool_desc.no_housekeeper", offset!(kolk_resource_pool_desc, no_housekeeper), 117),
-        ("kolk_resource_pool_desc.log", offset!(kolk_resource_pool_desc, log), 120),
-        ("kolk_resource_pool_desc.slow_borrow_ms", offset!(kolk_resource_pool_desc, slow_borrow_ms), 128),
-        ("kolk_resource_pool_desc.debug", offset!(kolk_resource_pool_desc, debug), 136),
+        ("kolk_resource_pool_desc.warn_nested", offset!(kolk_resource_pool_desc, warn_nested), 104),
+        ("kolk_resource_pool_desc.create_timeout_ms", offset!(kolk_resource_pool_desc, create_timeout_ms), 112),
+        ("kolk_resource_pool_desc.reuse", offset!(kolk_resource_pool_desc, reuse), 120),
+        ("kolk_resource_pool_desc.look", offset!(kolk_resource_pool_desc, look), 124),
+        ("kolk_resource_pool_desc.no_housekeeper", offset!(kolk_resource_pool_desc, no_housekeeper), 125),
+        ("kolk_resource_pool_desc.log", offset!(kolk_resource_pool_desc, log), 128),
+        ("kolk_resource_pool_desc.slow_borrow_ms", offset!(kolk_resource_pool_desc, slow_borrow_ms), 136),
+        ("kolk_resource_pool_desc.debug", offset!(kolk_resource_pool_desc, debug), 144),
         ("kolk_resource_pool.inside", offset!(kolk_resource_pool, inside), 0),
         ("kolk_resource_pool.number", offset!(kolk_resource_pool, number), 8),
         ("kolk_borrowed.resource", offset!(kolk_borrowed, resource), 0),
@@ -2277,11 +2291,12 @@ fn offsets() {
         ("kolk_resource_pool_stats.evicted", offset!(kolk_resource_pool_stats, evicted), 120),
         ("kolk_resource_pool_stats.replaced", offset!(kolk_resource_pool_stats, replaced), 128),
         ("kolk_resource_pool_stats.closed", offset!(kolk_resource_pool_stats, closed), 136),
-        ("kolk_resource_pool_stats.leaks", offset!(kolk_resource_pool_stats, leaks), 144),
-        ("kolk_resource_pool_stats.waits", offset!(kolk_resource_pool_stats, waits), 152),
-        ("kolk_resource_pool_stats.wait", offset!(kolk_resource_pool_stats, wait), 160),
-        ("kolk_resource_pool_stats.use", offset!(kolk_resource_pool_stats, r#use), 296),
-        ("kolk_resource_pool_stats.create", offset!(kolk_resource_pool_stats, create), 432),
+        ("kolk_resource_pool_stats.detached", offset!(kolk_resource_pool_stats, detached), 144),
+        ("kolk_resource_pool_stats.leaks", offset!(kolk_resource_pool_stats, leaks), 152),
+        ("kolk_resource_pool_stats.waits", offset!(kolk_resource_pool_stats, waits), 160),
+        ("kolk_resource_pool_stats.wait", offset!(kolk_resource_pool_stats, wait), 168),
+        ("kolk_resource_pool_stats.use", offset!(kolk_resource_pool_stats, r#use), 304),
+        ("kolk_resource_pool_stats.create", offset!(kolk_resource_pool_stats, create), 440),
         ("kolk_shared_desc.name", offset!(kolk_shared_desc, name), 0),
         ("kolk_shared_desc.object_size", offset!(kolk_shared_desc, object_size), 8),
         ("kolk_shared_desc.object_align", offset!(kolk_shared_desc, object_align), 16),
