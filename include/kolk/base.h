@@ -378,6 +378,10 @@ typedef struct kolk_failure {
     const void *free_site;  /* where it was freed last */
     const void *const *stack, *const *alloc_stack, *const *free_stack;
 
+    /* For KOLK_FULL, with `sites`: the three places where most of the live objects were allocated, "97 from fire
+     * (gun.c:31), 20 from ...", which also end the sentence; otherwise NULL */
+    const char *holders;
+
     kolk_handle handle; /* for KOLK_WRONG_POOL: the handle */
     uint32_t offset;    /* the first changed byte: how far after the object's start (KOLK_WRITE_AFTER_FREE), after its
                       * end (KOLK_OVERFLOW), or before its start (KOLK_UNDERFLOW) */

@@ -247,6 +247,10 @@ typedef struct kolk_events_ {
     /* Sets the sites of a failure. If another thread has taken the slot meanwhile, they may belong to its new life. */
     void (*sites)(const kolk_debug *debug, uint32_t slot, kolk_failure *failure);
 
+    /* Writes the three places where most of the objects that are alive in slots below `end` were allocated: "97 from
+     * fire (gun.c:31), 20 from ...". Returns the text, or NULL if no place is known. */
+    const char *(*holders)(const kolk_debug *debug, uint32_t end, char *text, size_t size);
+
     /* Reports the objects that are alive in slots below `end`: one report for each alloc site, beginning with that of
      * the oldest object. Does so only with the setting `sites`, and reports each object only once. */
     void (*leaks)(kolk_debug *debug, uint32_t end);

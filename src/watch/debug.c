@@ -207,4 +207,11 @@ void kolk_debug_places_(const kolk_debug *debug, uint32_t end, kolk_place_counts
                                debug->desc.settings.depth);
 }
 
+const char *kolk_debug_holders_(const kolk_debug *debug, uint32_t end, char *text, size_t size) {
+    kolk_place_counts_ counts = {0};
+    kolk_places_ places;
+    kolk_debug_places_(debug, end, &counts);
+    return kolk_places_end_(&counts, &places) ? kolk_places_text_(&places, text, size) : NULL;
+}
+
 #endif

@@ -273,6 +273,7 @@ pub struct kolk_failure {
     pub stack: *const *const c_void,
     pub alloc_stack: *const *const c_void,
     pub free_stack: *const *const c_void,
+    pub holders: *const c_char,
     pub handle: kolk_handle,
     pub offset: u32,
     pub count: u32,
@@ -1227,7 +1228,7 @@ extern "C" {
     /// .full.cost. If the pool is full: O(slots), or with .full.ranked as kolk_pool_recost states.
     pub fn kolk_pool_alloc_over(pool: *mut kolk_pool, cost: f64) -> *mut c_void;
     /// Ready-made for .full.on_full: reports a bug of the caller (KOLK_FULL), with the pool, its capacity and how to raise
-    /// it. Returns false if the failure handler returns.
+    /// it; with the debug setting `sites`, also with the three places that have allocated most of its objects. Returns false if the failure handler returns.
     pub fn kolk_pool_trap_full(pool: *mut kolk_pool, bytes: usize, context: *mut c_void) -> bool;
     /// Ready-made for .full.on_full: frees the live object with the least .full.cost, such as the quietest sound; among
     /// equals, the one in the lowest slot. A cost that is not a number counts as the highest. Returns false if no object is
@@ -1857,7 +1858,7 @@ const _: () = {
     assert!(size_of::<kolk_deadline>() == 8 && align_of::<kolk_deadline>() == 8);
     assert!(size_of::<kolk_wait_queue_>() == 16 && align_of::<kolk_wait_queue_>() == 8);
     assert!(size_of::<kolk_stats>() == 120 && align_of::<kolk_stats>() == 8);
-    assert!(size_of::<kolk_failure>() == 112 && align_of::<kolk_failure>() == 8);
+    assert!(size_of::<kolk_failure>() == 120 && align_of::<kolk_failure>() == 8);
     assert!(size_of::<kolk_profiler>() == 24 && align_of::<kolk_profiler>() == 8);
     assert!(size_of::<kolk_budget>() == 48 && align_of::<kolk_budget>() == 8);
     assert!(size_of::<kolk_bytemap_view>() == 64 && align_of::<kolk_bytemap_view>() == 8);
@@ -1948,12 +1949,13 @@ fn offsets() {
         ("kolk_failure.stack", offset!(kolk_failure, stack), 64),
         ("kolk_failure.alloc_stack", offset!(kolk_failure, alloc_stack), 72),
         ("kolk_failure.free_stack", offset!(kolk_failure, free_stack), 80),
-        ("kolk_failure.handle", offset!(kolk_failure, handle), 88),
-        ("kolk_failure.offset", offset!(kolk_failure, offset), 96),
-        ("kolk_failure.count", offset!(kolk_failure, count), 100),
-        ("kolk_failure.depth", offset!(kolk_failure, depth), 104),
-        ("kolk_failure.sites", offset!(kolk_failure, sites), 108),
-        ("kolk_failure.no_debug", offset!(kolk_failure, no_debug), 109),
+        ("kolk_failure.holders", offset!(kolk_failure, holders), 88),
+        ("kolk_failure.handle", offset!(kolk_failure, handle), 96),
+        ("kolk_failure.offset", offset!(kolk_failure, offset), 104),
+        ("kolk_failure.count", offset!(kolk_failure, count), 108),
+        ("kolk_failure.depth", offset!(kolk_failure, depth), 112),
+        ("kolk_failure.sites", offset!(kolk_failure, sites), 116),
+        ("kolk_failure.no_debug", offset!(kolk_failure, no_debug), 117),
         ("kolk_profiler.alloc", offset!(kolk_profiler, alloc), 0),
         ("kolk_profiler.free", offset!(kolk_profiler, free), 8),
         ("kolk_profiler.context", offset!(kolk_profiler, context), 16),
