@@ -31,7 +31,7 @@
  *           not rounded up, plus 1 byte. An attached pool's memory is never freed, and is written to only with
  *           .writable.
  * Contents  a new object has the bytes of the slot's last life, or those that the memory had before: initialise all of
- *           it. `delete` does not change the object. The pool stores no data in a slot.
+ *           it. `delete` does not change the object, except in debug mode. The pool stores no data in a slot.
  * Threads   one thread at a time. But any number of threads may call functions that take a const pool while no other
  *           function runs.
  * An attached pool's arrays must not change during a call, so call kolk where the game's own scripts run.
@@ -70,6 +70,9 @@ typedef struct kolk_bytemap_view {
                                    * type */
     int32_t count KOLK_OR_0_;      /* slots: 0 to KOLK_BYTEMAP_MAX_COUNT */
     kolk_bytemap_seeds seeds KOLK_OR_0_;
+    /* settings of the debug mode, such as "fill,sites" (base.h); NULL: none, unless KOLK_DEBUG in the environment sets
+     * some. A read-only pool has none */
+    const char *debug KOLK_OR_0_;
 
     /* The rest is for attach only. */
     int32_t first_free KOLK_OR_0_; /* where the cursor starts */
@@ -87,22 +90,28 @@ typedef struct kolk_bytemap {
     int32_t count;      /* slots; for the used ones, call kolk_bytemap_used_count */
     int32_t first_free; /* the cursor, -1 to count - 1: `new` begins after it; yours to change; unused with `cursor` */
     int32_t used, peak; /* used slots now, and the most at a time; not for attached pools */
-    uint32_t bound;     /* count, or 0 if it is attached */
+    uint32_t bound;     /* count, or 0 if it is attached or in debug mode */
     kolk_bytemap_seeds seeds; /* yours to change */
     size_t object_size;
     uintptr_t inverse;      /* inverse of odd, modulo the word */
     uint8_t shift;          /* object_size = odd << shift */
     bool initialized_state; /* true from initialise or attach until flush */
-    bool attached, read_only;
+    bool attached;
+    bool careful;    /* it is read-only, or in debug mode */
     uint32_t number; /* number in the registry; 0: not registered */
     /* `new`, `delete` and get_at read only the fields above: 64 bytes */
     int32_t *cursor; /* attached: the owner's first_free, or NULL */
     uint64_t failed; /* how often `new` returned NULL */
-    void *block;     /* the pool's own memory, with both arrays */
+    void *block;     /* the pool's own memory: both arrays, unless they were given, and `known` */
     size_t block_size;
+    struct kolk_debug *debug;        /* NULL if it is off */
+    uint8_t *known;                  /* in debug mode: byte_map as kolk has last written it */
     const struct kolk_bytemap *self; /* where it was initialised */
     const char *name;
-    bool trap_full; /* yours to change: a `new` that finds no free slot is reported (KOLK_FULL) */
+    bool
+        trap_full; /* yours to change: a `new` that finds no free slot is reported (KOLK_FULL); with sites, who holds it */
+    bool read_only;
+    uint8_t debug_flags;
 } kolk_bytemap;
 
 /* ---- Life of a pool: before the first of these calls, the struct must be all zero or flushed --------------------- */
@@ -132,7 +141,8 @@ KOLK_FOLDED_INLINE_ kolk_status kolk_bytemap_attach(kolk_bytemap *pool, const ko
 KOLK_USES_(1) void kolk_bytemap_clear(kolk_bytemap *pool);
 
 /* Flush: frees the arrays if they are the pool's own, and sets all fields to 0, including initialized_state. A second
- * flush does nothing. */
+ * flush does nothing. With the debug setting `sites`, first reports the objects that were made here and are still alive;
+ * those in a game's pool live on. */
 KOLK_USES_(1) void kolk_bytemap_flush(kolk_bytemap *pool);
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
@@ -153,7 +163,7 @@ KOLK_USES_(1) void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle);
 KOLK_INLINE_USES_(1) void kolk_bytemap_delete(kolk_bytemap *pool, void *object);
 
 /* SetFreeAt and SetIdAt in one, to bring a saved pool back: sets the byte of a slot, with flag and seed. The object and
- * first_free do not change. Returns false, and changes nothing, if there is no such slot. */
+ * first_free do not change, except that the debug setting `fill` fills an object that this frees. Returns false, and changes nothing, if there is no such slot. */
 KOLK_USES_(1) bool kolk_bytemap_set_byte(kolk_bytemap *pool, int32_t index, uint8_t byte);
 
 /* ---- Handles and indices ----------------------------------------------------------------------------------------- */
@@ -283,7 +293,7 @@ KOLK_NAMED_(kolk_bytemap_view_named_, kolk_bytemap_view)
 
 KOLK_FOLDED_INLINE_ kolk_status kolk_bytemap_initialise_type_(kolk_bytemap *pool, int32_t count, size_t object_size,
                                                               const char *name) {
-    kolk_bytemap_view view = {name, NULL, NULL, object_size, count, KOLK_BYTEMAP_SEED_ADVANCE, 0, NULL, false};
+    kolk_bytemap_view view = {name, NULL, NULL, object_size, count, KOLK_BYTEMAP_SEED_ADVANCE, NULL, 0, NULL, false};
     return kolk_bytemap_init_abi_(pool, &view, false, 0, 0, sizeof *pool, KOLK_ABI);
 }
 

@@ -92,7 +92,7 @@ template <class A, class B = A> class pool {
     /* With arrays of yours (`size` slots of B, `size` bytes), or none. Status: as for kolk_bytemap_initialise_with. */
     kolk_status Init(int size, void *objects = nullptr, void *byte_map = nullptr, const char *name = nullptr) {
         std::uint8_t *bytes = static_cast<std::uint8_t *>(byte_map);
-        kolk_bytemap_view view = {name, objects, bytes, sizeof(B), size, {}, 0, nullptr, false};
+        kolk_bytemap_view view = {name, objects, bytes, sizeof(B), size, {}, nullptr, 0, nullptr, false};
         return kolk_bytemap_initialise_with(&pool_, &view);
     }
 
@@ -104,7 +104,7 @@ template <class A, class B = A> class pool {
         std::memcpy(&now, game, sizeof now);
         void *cursor = static_cast<char *>(game) + offsetof(game_pool, first_free);
         std::int32_t *theirs = static_cast<std::int32_t *>(cursor);
-        kolk_bytemap_view view = {name, now.objects, now.byte_map, sizeof(B), now.size, {}, 0, theirs, true};
+        kolk_bytemap_view view = {name, now.objects, now.byte_map, sizeof(B), now.size, {}, nullptr, 0, theirs, true};
         return kolk_bytemap_attach(&pool_, &view);
     }
 

@@ -236,7 +236,7 @@ typedef struct kolk_events_ {
     void (*verify)(const kolk_debug *debug, uint32_t slot, void *object, bool live, kolk_failure failure);
 
     /* The contents of these slots are lost: their red zones and fills are not checked until their next life. If they
-     * count as never handed out from now on, the blocks that they have kept are freed. */
+     * count as never handed out from now on, they have no sites, and the blocks that they have kept are freed. */
     void (*lost)(kolk_debug *debug, uint32_t from, uint32_t end, bool unissued);
 
     /* With bypass: returns the slot of an object, or UINT32_MAX. A dead object is found until its slot is used again.

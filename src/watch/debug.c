@@ -133,7 +133,12 @@ void kolk_debug_end_life_(kolk_debug *debug, uint32_t slot, const void *site) {
 
 void kolk_debug_lose_(kolk_debug *debug, uint32_t from, uint32_t end, bool unissued) {
     KOLK_ASSERT_(end <= debug->desc.max_capacity);
-    for (uint32_t slot = from; slot < end; slot++) debug->lives[slot].provable = false;
+    for (uint32_t slot = from; slot < end; slot++) {
+        life *now = &debug->lives[slot];
+        now->provable = false;
+        if (unissued) now->alive = false;
+        if (unissued) now->alloc_site = now->free_site = 0;
+    }
     if (unissued) kolk_debug_drop_blocks_(debug, from, end);
 }
 

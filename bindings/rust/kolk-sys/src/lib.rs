@@ -315,6 +315,7 @@ pub struct kolk_bytemap_view {
     pub object_size: usize,
     pub count: i32,
     pub seeds: kolk_bytemap_seeds,
+    pub debug: *const c_char,
     pub first_free: i32,
     pub cursor: *mut i32,
     pub writable: bool,
@@ -337,15 +338,19 @@ pub struct kolk_bytemap {
     pub shift: u8,
     pub initialized_state: bool,
     pub attached: bool,
-    pub read_only: bool,
+    pub careful: bool,
     pub number: u32,
     pub cursor: *mut i32,
     pub failed: u64,
     pub block: *mut c_void,
     pub block_size: usize,
+    pub debug: *mut kolk_debug,
+    pub known: *mut u8,
     pub self_: *const kolk_bytemap,
     pub name: *const c_char,
     pub trap_full: bool,
+    pub read_only: bool,
+    pub debug_flags: u8,
 }
 
 #[repr(C)]
@@ -1090,7 +1095,8 @@ extern "C" {
     /// change.
     pub fn kolk_bytemap_clear(pool: *mut kolk_bytemap);
     /// Flush: frees the arrays if they are the pool's own, and sets all fields to 0, including initialized_state. A second
-    /// flush does nothing.
+    /// flush does nothing. With the debug setting `sites`, first reports the objects that were made here and are still alive;
+    /// those in a game's pool live on.
     pub fn kolk_bytemap_flush(pool: *mut kolk_bytemap);
     /// New: looks at the slots after first_free, then at the slots from 0 up to it. The first free slot becomes first_free,
     /// and its seed becomes seed + 1 modulo 128. If no slot is free, returns NULL and sets first_free to -1. So a slot that
@@ -1105,7 +1111,7 @@ extern "C" {
     /// free.
     pub fn kolk_bytemap_delete(pool: *mut kolk_bytemap, object: *mut c_void);
     /// SetFreeAt and SetIdAt in one, to bring a saved pool back: sets the byte of a slot, with flag and seed. The object and
-    /// first_free do not change. Returns false, and changes nothing, if there is no such slot.
+    /// first_free do not change, except that the debug setting `fill` fills an object that this frees. Returns false, and changes nothing, if there is no such slot.
     pub fn kolk_bytemap_set_byte(pool: *mut kolk_bytemap, index: i32, byte: u8) -> bool;
     /// GetSlot: returns the object in a used slot, otherwise NULL. Any index is allowed.
     pub fn kolk_bytemap_get_slot(pool: *const kolk_bytemap, index: i32) -> *mut c_void;
@@ -1861,8 +1867,8 @@ const _: () = {
     assert!(size_of::<kolk_failure>() == 120 && align_of::<kolk_failure>() == 8);
     assert!(size_of::<kolk_profiler>() == 24 && align_of::<kolk_profiler>() == 8);
     assert!(size_of::<kolk_budget>() == 48 && align_of::<kolk_budget>() == 8);
-    assert!(size_of::<kolk_bytemap_view>() == 64 && align_of::<kolk_bytemap_view>() == 8);
-    assert!(size_of::<kolk_bytemap>() == 120 && align_of::<kolk_bytemap>() == 8);
+    assert!(size_of::<kolk_bytemap_view>() == 72 && align_of::<kolk_bytemap_view>() == 8);
+    assert!(size_of::<kolk_bytemap>() == 136 && align_of::<kolk_bytemap>() == 8);
     assert!(size_of::<kolk_bytemap_difference>() == 20 && align_of::<kolk_bytemap_difference>() == 4);
     assert!(size_of::<kolk_bytemap_region>() == 24 && align_of::<kolk_bytemap_region>() == 8);
     assert!(size_of::<kolk_pool_full>() == 56 && align_of::<kolk_pool_full>() == 8);
@@ -1971,9 +1977,10 @@ fn offsets() {
         ("kolk_bytemap_view.object_size", offset!(kolk_bytemap_view, object_size), 24),
         ("kolk_bytemap_view.count", offset!(kolk_bytemap_view, count), 32),
         ("kolk_bytemap_view.seeds", offset!(kolk_bytemap_view, seeds), 36),
-        ("kolk_bytemap_view.first_free", offset!(kolk_bytemap_view, first_free), 40),
-        ("kolk_bytemap_view.cursor", offset!(kolk_bytemap_view, cursor), 48),
-        ("kolk_bytemap_view.writable", offset!(kolk_bytemap_view, writable), 56),
+        ("kolk_bytemap_view.debug", offset!(kolk_bytemap_view, debug), 40),
+        ("kolk_bytemap_view.first_free", offset!(kolk_bytemap_view, first_free), 48),
+        ("kolk_bytemap_view.cursor", offset!(kolk_bytemap_view, cursor), 56),
+        ("kolk_bytemap_view.writable", offset!(kolk_bytemap_view, writable), 64),
         ("kolk_bytemap.object_list", offset!(kolk_bytemap, object_list), 0),
         ("kolk_bytemap.byte_map", offset!(kolk_bytemap, byte_map), 8),
         ("kolk_bytemap.count", offset!(kolk_bytemap, count), 16),
@@ -1987,15 +1994,19 @@ fn offsets() {
         ("kolk_bytemap.shift", offset!(kolk_bytemap, shift), 56),
         ("kolk_bytemap.initialized_state", offset!(kolk_bytemap, initialized_state), 57),
         ("kolk_bytemap.attached", offset!(kolk_bytemap, attached), 58),
-        ("kolk_bytemap.read_only", offset!(kolk_bytemap, read_only), 59),
+        ("kolk_bytemap.careful", offset!(kolk_bytemap, careful), 59),
         ("kolk_bytemap.number", offset!(kolk_bytemap, number), 60),
         ("kolk_bytemap.cursor", offset!(kolk_bytemap, cursor), 64),
         ("kolk_bytemap.failed", offset!(kolk_bytemap, failed), 72),
         ("kolk_bytemap.block", offset!(kolk_bytemap, block), 80),
         ("kolk_bytemap.block_size", offset!(kolk_bytemap, block_size), 88),
-        ("kolk_bytemap.self", offset!(kolk_bytemap, self_), 96),
-        ("kolk_bytemap.name", offset!(kolk_bytemap, name), 104),
-        ("kolk_bytemap.trap_full", offset!(kolk_bytemap, trap_full), 112),
+        ("kolk_bytemap.debug", offset!(kolk_bytemap, debug), 96),
+        ("kolk_bytemap.known", offset!(kolk_bytemap, known), 104),
+        ("kolk_bytemap.self", offset!(kolk_bytemap, self_), 112),
+        ("kolk_bytemap.name", offset!(kolk_bytemap, name), 120),
+        ("kolk_bytemap.trap_full", offset!(kolk_bytemap, trap_full), 128),
+        ("kolk_bytemap.read_only", offset!(kolk_bytemap, read_only), 129),
+        ("kolk_bytemap.debug_flags", offset!(kolk_bytemap, debug_flags), 130),
         ("kolk_bytemap_difference.next", offset!(kolk_bytemap_difference, next), 0),
         ("kolk_bytemap_difference.index", offset!(kolk_bytemap_difference, index), 4),
         ("kolk_bytemap_difference.change", offset!(kolk_bytemap_difference, change), 8),
