@@ -23,7 +23,7 @@
  * separately, so that an attached pool without debug mode has none of it.
  *
  * Invariants (kolk_bytemap_is_valid):
- *     I1  0 <= count <= 2^23; an initialised pool has both arrays, unless count is 0, and is where it was initialised
+ *     I1  0 <= count <= max_count <= 2^23; an initialised pool has both arrays, unless count is 0, and is where it was initialised
  *     I2  first_free is from -1 to count - 1 (0 in an all-zero pool)
  *     I3  used is the number of bytes without the flag; used <= peak <= count (unless the pool is attached)
  *     I4  object_size == odd << shift, inverse * odd == 1
@@ -42,7 +42,7 @@
 
 #include <string.h>
 
-_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_bytemap) == 136 && sizeof(kolk_bytemap_view) == 72),
+_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_bytemap) == 136 && sizeof(kolk_bytemap_view) == 80),
                "the layout has changed: raise KOLK_ABI");
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_bytemap, cursor) == 64, "the fast paths read one cache line");
 
@@ -127,14 +127,6 @@ static uintptr_t bytemap_slot_of(const kolk_bytemap *pool, const void *object) {
 
 /* ---- Bugs of the caller ------------------------------------------------------------------------------------------ */
 
-kolk_failure kolk_bytemap_failure_(const kolk_bytemap *pool, kolk_status rule, uint32_t slot, const void *site) {
-    kolk_failure failure = {
-        .rule = rule, .pool = pool->name ? pool->name : "", .slot = slot, .site = site, .no_debug = pool->read_only};
-    bool knows = bytemap_debug_of(pool) && slot != KOLK_NO_SLOT_ && kolk_bytemap_knows_(pool, slot);
-    if (bytemap_debug_of(pool)) kolk_watch_->sites(pool->debug, knows ? slot : KOLK_NO_SLOT_, &failure);
-    return failure;
-}
-
 /* Reports why the caller cannot `verb` this pointer. A pointer to a slot's start is wrong only if the slot is free. */
 static void fail_bytemap_object(const kolk_bytemap *pool, const void *object, const char *verb, const void *site) {
     uint64_t inside;
@@ -192,30 +184,42 @@ enum { OBJECTS, BYTES, KNOWN, BYTEMAP_REGIONS };
 static kolk_status check_view(const kolk_bytemap_view *view, bool attach) {
     if (view->object_size == 0) return KOLK_ZERO_SIZE;
     if (view->count < 0 || view->count > KOLK_BYTEMAP_MAX_COUNT) return KOLK_BAD_COUNT;
-    size_t count = (size_t)view->count;
+    int32_t most = view->max_count ? view->max_count : view->count;
+    if (most < 0 || most > KOLK_BYTEMAP_MAX_COUNT) return KOLK_BAD_COUNT;
+    if (most < view->count) return KOLK_MAX_BELOW_CAPACITY;
+    if (most > view->count && (attach || view->byte_map)) return KOLK_CANNOT_GROW;
+    size_t count = (size_t)most;
     size_t others =
         2 * count + BYTEMAP_REGIONS * KOLK_MAX_ALIGN_; /* the bytes, twice, and what regions are rounded up */
     if (count && view->object_size > (PTRDIFF_MAX - others) / count) return KOLK_SIZE_OVERFLOW;
     if (!view->object_list != !view->byte_map) return KOLK_ARRAY_MISSING;
-    if (attach && count && !view->byte_map) return KOLK_ARRAY_MISSING;
+    if (attach && view->count && !view->byte_map) return KOLK_ARRAY_MISSING;
     if ((unsigned)view->seeds > KOLK_BYTEMAP_SEED_OF_HANDLE) return KOLK_BAD_SEEDS;
     return KOLK_OK;
+}
+
+/* Commits the memory of this many slots, in the pool's own arrays. */
+static bool commit_slots(kolk_bytemap *pool, int32_t count) {
+    void *const starts[] = {pool->object_list, pool->byte_map, pool->known};
+    const uint64_t bytes = (uint64_t)count, sizes[] = {bytes * pool->object_size, bytes, pool->known ? bytes : 0};
+    if (bytemap_debug_of(pool) && !kolk_watch_->committed(pool->debug, (uint32_t)count)) return false;
+    return kolk_block_commit_(starts, sizes, BYTEMAP_REGIONS);
 }
 
 /* Makes the pool's block: both arrays, unless they were given, and what the debug mode knows. */
 static bool make_bytemap_block(kolk_bytemap *pool) {
     KOLK_ASSERT_(!pool->block && pool->count >= 0);
-    uint64_t count = (uint64_t)pool->count, own = pool->byte_map ? 0 : count;
-    const uint64_t sizes[] = {own * pool->object_size, own, bytemap_debug_of(pool) ? count : 0};
+    uint64_t most = (uint64_t)pool->max_count, own = pool->byte_map ? 0 : most;
+    const uint64_t sizes[] = {own * pool->object_size, own, bytemap_debug_of(pool) ? most : 0};
     void *starts[BYTEMAP_REGIONS] = {NULL};
-    kolk_block_ block = {.capacity = (uint32_t)count, .max_capacity = (uint32_t)count};
+    kolk_block_ block = {.capacity = (uint32_t)pool->count, .max_capacity = (uint32_t)most};
     bool made = kolk_block_make_(&block, sizes, BYTEMAP_REGIONS, starts);
     pool->block = block.start;
     pool->block_size = block.size;
     if (own) pool->object_list = starts[OBJECTS];
     if (own) pool->byte_map = starts[BYTES];
     pool->known = starts[KNOWN];
-    return made;
+    return made && (block.kind != MEMORY_GROWS || commit_slots(pool, pool->count));
 }
 
 static void take_view(kolk_bytemap *pool, const kolk_bytemap_view *view, bool attach) {
@@ -223,6 +227,7 @@ static void take_view(kolk_bytemap *pool, const kolk_bytemap_view *view, bool at
     pool->byte_map = view->byte_map;
     pool->object_size = view->object_size;
     pool->count = view->count;
+    pool->max_count = view->max_count ? view->max_count : view->count;
     pool->seeds = view->seeds;
     pool->name = kolk_name_kept_(view->name);
     kolk_set_divisor_(view->object_size, &pool->shift, &pool->inverse);
@@ -234,10 +239,12 @@ static void take_view(kolk_bytemap *pool, const kolk_bytemap_view *view, bool at
     pool->self = pool;
 }
 
-static void set_free(kolk_bytemap *pool) {
-    if (pool->byte_map) memset(pool->byte_map, (int)FREE, (size_t)pool->count);
-    if (pool->known) memset(pool->known, (int)FREE, (size_t)pool->count);
-    pool->used = 0;
+static void set_free(kolk_bytemap *pool, int32_t from) {
+    size_t slots = (size_t)(pool->count - from);
+    if (!slots) return;
+    memset(pool->byte_map + from, (int)FREE, slots);
+    if (pool->known) memset(pool->known + from, (int)FREE, slots);
+    kolk_tools_wrote_(pool->byte_map + from, slots);
 }
 
 /* An attached pool's objects, which the game may have freed by now, are listed when the pool is flushed. */
@@ -250,10 +257,11 @@ static kolk_debug *debug_of_listed_bytemap(const void *given, uint32_t *end) {
 static uintptr_t bytemap_facts(const void *given) {
     const kolk_bytemap *pool = (const kolk_bytemap *)given;
     if (pool->used > pool->count || pool->peak > pool->count || pool->used < 0) return 0;
+    if (pool->count > pool->max_count) return 0;
     const unsigned char *attached = (const unsigned char *)&pool->attached; /* its byte may not be a valid bool */
     const unsigned char *initialised = (const unsigned char *)&pool->initialized_state;
     return KOLK_FACTS_(pool->number, *attached, *initialised, (uintptr_t)pool->object_list, (uintptr_t)pool->byte_map,
-                       (uintptr_t)pool->count, pool->object_size, (uintptr_t)pool->block, (uintptr_t)pool->name,
+                       (uintptr_t)pool->max_count, pool->object_size, (uintptr_t)pool->block, (uintptr_t)pool->name,
                        (uintptr_t)pool->self, (uintptr_t)pool->debug, pool->debug_flags);
 }
 
@@ -285,10 +293,7 @@ kolk_status kolk_bytemap_init_abi_(kolk_bytemap *pool, const kolk_bytemap_view *
         unmake_bytemap(pool);
         return KOLK_NO_MEMORY;
     }
-    if (!attach) {
-        set_free(pool);
-        kolk_tools_wrote_(pool->byte_map, (size_t)pool->count);
-    }
+    if (!attach) set_free(pool, 0);
     if (attach && pool->known) memcpy(pool->known, pool->byte_map, (size_t)pool->count);
     pool->careful = pool->read_only || bytemap_debug_of(pool);
     pool->bound = attach || pool->careful ? 0 : (uint32_t)pool->count;
@@ -296,11 +301,24 @@ kolk_status kolk_bytemap_init_abi_(kolk_bytemap *pool, const kolk_bytemap_view *
     return KOLK_OK;
 }
 
+kolk_status kolk_bytemap_reserve(kolk_bytemap *pool, int32_t count) {
+    int32_t before = pool->count;
+    if (count <= before) return KOLK_OK;
+    if (count > pool->max_count) return KOLK_ABOVE_MAX;
+    if (!commit_slots(pool, count)) return KOLK_NO_MEMORY;
+    PROBE3(grow, kolk_probe_name_(pool->name), before, count);
+    pool->count = count;
+    if (!pool->attached && !pool->careful) pool->bound = (uint32_t)count;
+    set_free(pool, before);
+    return KOLK_OK;
+}
+
 KOLK_NOINLINE_ void kolk_bytemap_clear(kolk_bytemap *pool) {
     if (!may_write(pool, "clear", SITE)) return;
     kolk_bytemap_verify_(pool, 0, (uint32_t)pool->count, SITE);
     kolk_bytemap_dies_(pool, 0, (uint32_t)pool->count, SITE);
-    set_free(pool);
+    set_free(pool, 0);
+    pool->used = 0;
 }
 
 KOLK_NOINLINE_ void kolk_bytemap_flush(kolk_bytemap *pool) {
@@ -455,7 +473,7 @@ int32_t kolk_bytemap_free_count(const kolk_bytemap *pool) {
 void kolk_bytemap_stats(const kolk_bytemap *pool, kolk_stats *out) {
     uint32_t used = (uint32_t)kolk_bytemap_used_count(pool), count = (uint32_t)pool->count;
     uint32_t peak = pool->attached ? used : (uint32_t)pool->peak;
-    uint64_t bytes = count * ((uint64_t)pool->object_size + 1);
+    uint64_t each = (uint64_t)pool->object_size + 1;
     *out = (kolk_stats){
         .name = pool->name ? pool->name : "",
         .kind = "bytemap",
@@ -464,10 +482,10 @@ void kolk_bytemap_stats(const kolk_bytemap *pool, kolk_stats *out) {
         .count = used,
         .peak = peak,
         .capacity = count,
-        .max_capacity = count,
+        .max_capacity = (uint32_t)pool->max_count,
         .unused_bytes = (uint64_t)(count - peak) * pool->object_size,
-        .bytes_reserved = bytes,
-        .bytes_committed = bytes,
+        .bytes_reserved = (uint64_t)pool->max_count * each,
+        .bytes_committed = count * each,
         .failed = pool->failed,
         .debug = pool->debug_flags,
     };
@@ -522,8 +540,8 @@ static bool are_fills_intact(const kolk_bytemap *pool) {
 
 bool kolk_bytemap_is_valid(const kolk_bytemap *pool) {
     int32_t count = pool->count, cursor = pool->cursor ? *pool->cursor : pool->first_free;
-    if (count < 0 || count > KOLK_BYTEMAP_MAX_COUNT) return false;     /* I1 */
-    if (cursor < -1 || cursor > (count ? count - 1 : 0)) return false; /* I2 */
+    if (count < 0 || count > pool->max_count || pool->max_count > KOLK_BYTEMAP_MAX_COUNT) return false; /* I1 */
+    if (cursor < -1 || cursor > (count ? count - 1 : 0)) return false;                                  /* I2 */
     bool is_zero = count == 0 && pool->bound == 0 && !pool->object_list && !pool->byte_map && pool->used == 0;
     if (!pool->initialized_state) return is_zero;
     if (pool->self != pool || (count && (!pool->object_list || !pool->byte_map))) return false; /* I1 */

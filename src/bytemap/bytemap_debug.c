@@ -12,8 +12,17 @@
 #include "bytemap_inside.h"
 
 #include "../core/fail.h"
+#include "../core/geometry.h"
 
 #define SETTINGS ((uint32_t)(KOLK_DEBUG_FILL | KOLK_DEBUG_SITES | KOLK_DEBUG_TRACE | KOLK_DEBUG_FAIL))
+
+kolk_failure kolk_bytemap_failure_(const kolk_bytemap *pool, kolk_status rule, uint32_t slot, const void *site) {
+    kolk_failure failure = {
+        .rule = rule, .pool = pool->name ? pool->name : "", .slot = slot, .site = site, .no_debug = pool->read_only};
+    bool knows = bytemap_debug_of(pool) && slot != KOLK_NO_SLOT_ && kolk_bytemap_knows_(pool, slot);
+    if (bytemap_debug_of(pool)) kolk_watch_->sites(pool->debug, knows ? slot : KOLK_NO_SLOT_, &failure);
+    return failure;
+}
 
 bool kolk_bytemap_begin_debug_(kolk_bytemap *pool, kolk_settings_ settings) {
     settings.flags &= pool->object_size <= UINT32_MAX ? SETTINGS : 0;
@@ -23,7 +32,7 @@ bool kolk_bytemap_begin_debug_(kolk_bytemap *pool, kolk_settings_ settings) {
         .settings = settings,
         .object_size = (uint32_t)pool->object_size,
         .object_align = 1,
-        .max_capacity = (uint32_t)pool->count,
+        .max_capacity = (uint32_t)pool->max_count,
     };
     kolk_settle_(&desc);
     if (!KOLK_WATCHED_ || !desc.settings.flags) return true;

@@ -22,12 +22,10 @@ static inline kolk_debug *bytemap_debug_of(const kolk_bytemap *pool) {
     return kolk_debug_of_(pool->debug);
 }
 
-/* ---- bytemap.c --------------------------------------------------------------------------------------------------- */
+/* ---- bytemap_debug.c -------------------------------------------------------------------------------------------- */
 
 /* The pool's part of a failure. `slot` may be KOLK_NO_SLOT_. */
 kolk_failure kolk_bytemap_failure_(const kolk_bytemap *pool, kolk_status rule, uint32_t slot, const void *site);
-
-/* ---- bytemap_debug.c: for pools in debug mode -------------------------------------------------------------------- */
 
 /* Allocates the debug mode that the settings request, if any, for a pool whose arrays are described. Returns false if
  * there is no memory. */

@@ -142,7 +142,7 @@ static void test_what_a_game_does_by_itself(void **state) {
 }
 
 /* An object that was there before is the game's; what was made through kolk and is still there at flush is a leak, and
- * lives on. */
+ * lives on. promise: bytemap.h "With the debug setting `sites`, first ... live on" */
 static void test_leaks_in_a_games_pool(void **state) {
     attach_to_game("sites=1");
     own_new(0);
@@ -160,7 +160,7 @@ static void test_leaks_in_a_games_pool(void **state) {
     assert_memory_equal(game.bytes, after, SLOTS);
 }
 
-/* promise: bytemap.h "yours to change: a `new` that finds no ... with sites, who holds it" */
+/* promise: bytemap.h "yours to change: a `new` that finds" */
 static void test_who_holds_a_full_pool(void **state) {
     attach_to_game("sites=1");
     pool.trap_full = true;

@@ -31,6 +31,7 @@ static void begin(pair *p, int32_t count, ground on, bool seed_of_handle, const 
     kolk_bytemap_view view = {
         .object_size = OBJECT_SIZE, .count = count, .first_free = -1, .writable = true, .debug = debug};
     view.seeds = seed_of_handle ? KOLK_BYTEMAP_SEED_OF_HANDLE : KOLK_BYTEMAP_SEED_ADVANCE;
+    if (on == OWN) view.max_count = GTA_SLOTS;
     if (on != OWN) view.object_list = p->objects, view.byte_map = p->bytes;
     if (on == ATTACHED_WITH_CURSOR) view.cursor = &p->cursor;
     kolk_status status =

@@ -145,6 +145,20 @@ pub struct kolk_bytemap_seeds(pub c_int);
 pub const KOLK_BYTEMAP_SEED_ADVANCE: kolk_bytemap_seeds = kolk_bytemap_seeds(0);
 pub const KOLK_BYTEMAP_SEED_OF_HANDLE: kolk_bytemap_seeds = kolk_bytemap_seeds(1);
 
+/// How a game's struct of a pool begins: the offsets of object_list, byte_map, count, and first_free or object_size.
+/// IV and later games have the same bytes and handles, but chain the free slots through the objects: do not write to
+/// their pools.
+#[repr(transparent)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct kolk_bytemap_layout(pub c_int);
+pub const KOLK_BYTEMAP_III: kolk_bytemap_layout = kolk_bytemap_layout(0);
+pub const KOLK_BYTEMAP_VICE_CITY: kolk_bytemap_layout = kolk_bytemap_layout(1);
+pub const KOLK_BYTEMAP_SAN_ANDREAS: kolk_bytemap_layout = kolk_bytemap_layout(2);
+pub const KOLK_BYTEMAP_SAN_ANDREAS_UNREAL: kolk_bytemap_layout = kolk_bytemap_layout(3);
+pub const KOLK_BYTEMAP_IV: kolk_bytemap_layout = kolk_bytemap_layout(4);
+pub const KOLK_BYTEMAP_V: kolk_bytemap_layout = kolk_bytemap_layout(5);
+pub const KOLK_BYTEMAP_RDR3: kolk_bytemap_layout = kolk_bytemap_layout(6);
+
 /// A moment is a copy of byte_map:
 ///
 /// ```c
@@ -159,20 +173,6 @@ pub struct kolk_bytemap_change(pub c_int);
 pub const KOLK_BYTEMAP_BORN: kolk_bytemap_change = kolk_bytemap_change(1);
 pub const KOLK_BYTEMAP_DIED: kolk_bytemap_change = kolk_bytemap_change(2);
 pub const KOLK_BYTEMAP_REPLACED: kolk_bytemap_change = kolk_bytemap_change(3);
-
-/// How a game's struct of a pool begins: the offsets of object_list, byte_map, count, and first_free or object_size.
-/// IV and later games have the same bytes and handles, but chain the free slots through the objects: do not write to
-/// their pools.
-#[repr(transparent)]
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct kolk_bytemap_layout(pub c_int);
-pub const KOLK_BYTEMAP_III: kolk_bytemap_layout = kolk_bytemap_layout(0);
-pub const KOLK_BYTEMAP_VICE_CITY: kolk_bytemap_layout = kolk_bytemap_layout(1);
-pub const KOLK_BYTEMAP_SAN_ANDREAS: kolk_bytemap_layout = kolk_bytemap_layout(2);
-pub const KOLK_BYTEMAP_SAN_ANDREAS_UNREAL: kolk_bytemap_layout = kolk_bytemap_layout(3);
-pub const KOLK_BYTEMAP_IV: kolk_bytemap_layout = kolk_bytemap_layout(4);
-pub const KOLK_BYTEMAP_V: kolk_bytemap_layout = kolk_bytemap_layout(5);
-pub const KOLK_BYTEMAP_RDR3: kolk_bytemap_layout = kolk_bytemap_layout(6);
 
 #[repr(transparent)]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -314,6 +314,7 @@ pub struct kolk_bytemap_view {
     pub byte_map: *mut u8,
     pub object_size: usize,
     pub count: i32,
+    pub max_count: i32,
     pub seeds: kolk_bytemap_seeds,
     pub debug: *const c_char,
     pub first_free: i32,
@@ -348,6 +349,7 @@ pub struct kolk_bytemap {
     pub known: *mut u8,
     pub self_: *const kolk_bytemap,
     pub name: *const c_char,
+    pub max_count: i32,
     pub trap_full: bool,
     pub read_only: bool,
     pub debug_flags: u8,
@@ -1091,6 +1093,24 @@ extern "C" {
     ///     .object_size = size, .count = game->count, .cursor = &game->first_free});
     /// ```
     pub fn kolk_bytemap_attach(pool: *mut kolk_bytemap, view: *const kolk_bytemap_view) -> kolk_status;
+    /// Raises count, and leaves everything else as it is: objects, handles and the cursor stay, so a game's limit can be
+    /// raised while the game runs. init has reserved the addresses of max_count slots; their memory comes only now. O(new
+    /// slots). After KOLK_ABOVE_MAX (of max_count) or KOLK_NO_MEMORY nothing has changed.
+    pub fn kolk_bytemap_reserve(pool: *mut kolk_bytemap, count: i32) -> kolk_status;
+    /// Gives the pool to a game in this process, as a limit adjuster does: writes its arrays, count and cursor to the game's
+    /// struct, without owns-its-memory. From then on the game's code may use the pool as well, and it counts as attached,
+    /// with the game's first_free as its cursor. The struct's own arrays must have no objects, because theirs would be lost.
+    /// Call export again after each reserve, and after flush: then it writes a pool of no slots, from which the game's own
+    /// Flush frees nothing. KOLK_BAD_LAYOUT: this process has other pointers, or the layout is IV's or later; nothing has
+    /// changed.
+    ///
+    /// ```c
+    /// kolk_bytemap_initialise_with(&pool, &(kolk_bytemap_view){.object_size = size, .count = 140, .max_count = 5000});
+    /// kolk_bytemap_export(&pool, KOLK_BYTEMAP_SAN_ANDREAS, game);
+    /// ...
+    /// if (kolk_bytemap_reserve(&pool, 300) == KOLK_OK) kolk_bytemap_export(&pool, KOLK_BYTEMAP_SAN_ANDREAS, game);
+    /// ```
+    pub fn kolk_bytemap_export(pool: *mut kolk_bytemap, layout: kolk_bytemap_layout, game: *mut c_void) -> kolk_status;
     /// Clear: all slots become free, and all seeds 0, so old handles become valid again sooner. first_free does not
     /// change.
     pub fn kolk_bytemap_clear(pool: *mut kolk_bytemap);
@@ -1867,7 +1887,7 @@ const _: () = {
     assert!(size_of::<kolk_failure>() == 120 && align_of::<kolk_failure>() == 8);
     assert!(size_of::<kolk_profiler>() == 24 && align_of::<kolk_profiler>() == 8);
     assert!(size_of::<kolk_budget>() == 48 && align_of::<kolk_budget>() == 8);
-    assert!(size_of::<kolk_bytemap_view>() == 72 && align_of::<kolk_bytemap_view>() == 8);
+    assert!(size_of::<kolk_bytemap_view>() == 80 && align_of::<kolk_bytemap_view>() == 8);
     assert!(size_of::<kolk_bytemap>() == 136 && align_of::<kolk_bytemap>() == 8);
     assert!(size_of::<kolk_bytemap_difference>() == 20 && align_of::<kolk_bytemap_difference>() == 4);
     assert!(size_of::<kolk_bytemap_region>() == 24 && align_of::<kolk_bytemap_region>() == 8);
@@ -1976,11 +1996,12 @@ fn offsets() {
         ("kolk_bytemap_view.byte_map", offset!(kolk_bytemap_view, byte_map), 16),
         ("kolk_bytemap_view.object_size", offset!(kolk_bytemap_view, object_size), 24),
         ("kolk_bytemap_view.count", offset!(kolk_bytemap_view, count), 32),
-        ("kolk_bytemap_view.seeds", offset!(kolk_bytemap_view, seeds), 36),
-        ("kolk_bytemap_view.debug", offset!(kolk_bytemap_view, debug), 40),
-        ("kolk_bytemap_view.first_free", offset!(kolk_bytemap_view, first_free), 48),
-        ("kolk_bytemap_view.cursor", offset!(kolk_bytemap_view, cursor), 56),
-        ("kolk_bytemap_view.writable", offset!(kolk_bytemap_view, writable), 64),
+        ("kolk_bytemap_view.max_count", offset!(kolk_bytemap_view, max_count), 36),
+        ("kolk_bytemap_view.seeds", offset!(kolk_bytemap_view, seeds), 40),
+        ("kolk_bytemap_view.debug", offset!(kolk_bytemap_view, debug), 48),
+        ("kolk_bytemap_view.first_free", offset!(kolk_bytemap_view, first_free), 56),
+        ("kolk_bytemap_view.cursor", offset!(kolk_bytemap_view, cursor), 64),
+        ("kolk_bytemap_view.writable", offset!(kolk_bytemap_view, writable), 72),
         ("kolk_bytemap.object_list", offset!(kolk_bytemap, object_list), 0),
         ("kolk_bytemap.byte_map", offset!(kolk_bytemap, byte_map), 8),
         ("kolk_bytemap.count", offset!(kolk_bytemap, count), 16),
@@ -2004,9 +2025,10 @@ fn offsets() {
         ("kolk_bytemap.known", offset!(kolk_bytemap, known), 104),
         ("kolk_bytemap.self", offset!(kolk_bytemap, self_), 112),
         ("kolk_bytemap.name", offset!(kolk_bytemap, name), 120),
-        ("kolk_bytemap.trap_full", offset!(kolk_bytemap, trap_full), 128),
-        ("kolk_bytemap.read_only", offset!(kolk_bytemap, read_only), 129),
-        ("kolk_bytemap.debug_flags", offset!(kolk_bytemap, debug_flags), 130),
+        ("kolk_bytemap.max_count", offset!(kolk_bytemap, max_count), 128),
+        ("kolk_bytemap.trap_full", offset!(kolk_bytemap, trap_full), 132),
+        ("kolk_bytemap.read_only", offset!(kolk_bytemap, read_only), 133),
+        ("kolk_bytemap.debug_flags", offset!(kolk_bytemap, debug_flags), 134),
         ("kolk_bytemap_difference.next", offset!(kolk_bytemap_difference, next), 0),
         ("kolk_bytemap_difference.index", offset!(kolk_bytemap_difference, index), 4),
         ("kolk_bytemap_difference.change", offset!(kolk_bytemap_difference, change), 8),
