@@ -379,6 +379,10 @@ typedef struct kolk_failure {
     const void *free_site;  /* where it was freed last */
     const void *const *stack, *const *alloc_stack, *const *free_stack;
 
+    /* For KOLK_FULL, with `sites`: the three places where most of the live objects were allocated, "97 from fire
+     * (gun.c:31), 20 from ...", which also end the sentence; otherwise NULL */
+    const char *holders;
+
     kolk_handle handle; /* for KOLK_WRONG_POOL: the handle */
     uint32_t offset;    /* the first changed byte: how far after the object's start (KOLK_WRITE_AFTER_FREE), after its
                       * end (KOLK_OVERFLOW), or before its start (KOLK_UNDERFLOW) */
@@ -446,7 +450,8 @@ KOLK_API_ size_t kolk_stack_text(const void *const *stack, uint32_t depth, bool 
  * Slot maps have fill, sites, move and trace; fill applies to the places behind the last object. Shared pools have all
  * settings but move. After kolk_shared_free_later, an object is filled, quarantined and reported to profilers when its
  * slot becomes free. If two threads free the same object at the same moment, one of them is always reported. Resource
- * pools have sites; byte maps and queues have no settings.
+ * pools have sites; queues have no settings. Byte maps have fill, sites and trace, also for the pool of a game, unless
+ * it is read-only: what the game makes and deletes there by itself has no sites, and is not reported.
  *
  * Any of the first five settings also causes reports of a lookup with another pool's handle (KOLK_WRONG_POOL), of a
  * pool that was moved after its init (KOLK_MOVED), and of a pool that is initialised again, or whose storage is gone,

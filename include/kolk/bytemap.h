@@ -31,7 +31,7 @@
  *           not rounded up, plus 1 byte. An attached pool's memory is never freed, and is written to only with
  *           .writable.
  * Contents  a new object has the bytes of the slot's last life, or those that the memory had before: initialise all of
- *           it. `delete` does not change the object. The pool stores no data in a slot.
+ *           it. `delete` does not change the object, except in debug mode. The pool stores no data in a slot.
  * Threads   one thread at a time. But any number of threads may call functions that take a const pool while no other
  *           function runs.
  * An attached pool's arrays must not change during a call, so call kolk where the game's own scripts run.
@@ -60,6 +60,19 @@ typedef enum kolk_bytemap_seeds {
     KOLK_BYTEMAP_SEED_OF_HANDLE    /* the handle's seed, so that the handle is valid again; the games do this */
 } kolk_bytemap_seeds;
 
+/* How a game's struct of a pool begins: the offsets of object_list, byte_map, count, and first_free or object_size.
+ * IV and later games have the same bytes and handles, but chain the free slots through the objects: do not write to
+ * their pools. */
+typedef enum kolk_bytemap_layout {
+    KOLK_BYTEMAP_III = 0,            /* 0, 4, 8, first_free 0xC; 0x10 bytes */
+    KOLK_BYTEMAP_VICE_CITY,          /* the same */
+    KOLK_BYTEMAP_SAN_ANDREAS,        /* also the flag owns-its-memory at 0x10 and another at 0x11; 0x14 bytes */
+    KOLK_BYTEMAP_SAN_ANDREAS_UNREAL, /* 64 bits: 0, 8, 0x10, first_free 0x14; 0x20 bytes */
+    KOLK_BYTEMAP_IV,                 /* 0, 4, 8, object_size 0xC; 0x1C bytes */
+    KOLK_BYTEMAP_V,                  /* 64 bits: 0, 8, 0x10, object_size 0x14; 0x28 bytes */
+    KOLK_BYTEMAP_RDR3                /* also V Enhanced; 64 bits: 8, 0x10, 0x18, object_size 0x1C; 0x30 bytes */
+} kolk_bytemap_layout;
+
 /* ---- Descriptor: the arrays of a pool. Zero means default for all but object_size -------------------------------- */
 
 typedef struct kolk_bytemap_view {
@@ -69,7 +82,11 @@ typedef struct kolk_bytemap_view {
     size_t object_size KOLK_OR_0_; /* bytes from slot to slot, from 1; in the games, the size of the widest derived
                                    * type */
     int32_t count KOLK_OR_0_;      /* slots: 0 to KOLK_BYTEMAP_MAX_COUNT */
+    int32_t max_count KOLK_OR_0_;  /* what reserve may raise count to, if the pool allocates its arrays; 0: count */
     kolk_bytemap_seeds seeds KOLK_OR_0_;
+    /* settings of the debug mode, such as "fill,sites" (base.h); NULL: none, unless KOLK_DEBUG in the environment sets
+     * some. A read-only pool has none */
+    const char *debug KOLK_OR_0_;
 
     /* The rest is for attach only. */
     int32_t first_free KOLK_OR_0_; /* where the cursor starts */
@@ -87,22 +104,29 @@ typedef struct kolk_bytemap {
     int32_t count;      /* slots; for the used ones, call kolk_bytemap_used_count */
     int32_t first_free; /* the cursor, -1 to count - 1: `new` begins after it; yours to change; unused with `cursor` */
     int32_t used, peak; /* used slots now, and the most at a time; not for attached pools */
-    uint32_t bound;     /* count, or 0 if it is attached */
+    uint32_t bound;     /* count, or 0 if it is attached or in debug mode */
     kolk_bytemap_seeds seeds; /* yours to change */
     size_t object_size;
     uintptr_t inverse;      /* inverse of odd, modulo the word */
     uint8_t shift;          /* object_size = odd << shift */
     bool initialized_state; /* true from initialise or attach until flush */
-    bool attached, read_only;
+    bool attached;
+    bool careful;    /* it is read-only, or in debug mode */
     uint32_t number; /* number in the registry; 0: not registered */
     /* `new`, `delete` and get_at read only the fields above: 64 bytes */
     int32_t *cursor; /* attached: the owner's first_free, or NULL */
     uint64_t failed; /* how often `new` returned NULL */
-    void *block;     /* the pool's own memory, with both arrays */
+    void *block;     /* the pool's own memory: both arrays, unless they were given, and `known` */
     size_t block_size;
+    struct kolk_debug *debug;        /* NULL if it is off */
+    uint8_t *known;                  /* in debug mode: byte_map as kolk has last written it */
     const struct kolk_bytemap *self; /* where it was initialised */
     const char *name;
-    bool trap_full; /* yours to change: a `new` that finds no free slot is reported (KOLK_FULL) */
+    int32_t max_count;
+    bool trap_full; /* yours to change: a `new` that finds no free slot is reported (KOLK_FULL), with sites also the
+                     * places that hold the pool (kolk_failure.holders) */
+    bool read_only;
+    uint8_t debug_flags;
 } kolk_bytemap;
 
 /* ---- Life of a pool: before the first of these calls, the struct must be all zero or flushed --------------------- */
@@ -127,12 +151,31 @@ KOLK_FOLDED_INLINE_ kolk_status kolk_bytemap_initialise_with(kolk_bytemap *pool,
  *         .object_size = size, .count = game->count, .cursor = &game->first_free}); */
 KOLK_FOLDED_INLINE_ kolk_status kolk_bytemap_attach(kolk_bytemap *pool, const kolk_bytemap_view *view);
 
+/* Raises count, and leaves everything else as it is: objects, handles and the cursor stay, so a game's limit can be
+ * raised while the game runs. init has reserved the addresses of max_count slots; their memory comes only now. O(new
+ * slots). After KOLK_ABOVE_MAX (of max_count) or KOLK_NO_MEMORY nothing has changed. */
+KOLK_USES_(1) kolk_status kolk_bytemap_reserve(kolk_bytemap *pool, int32_t count);
+
+/* Gives the pool to a game in this process, as a limit adjuster does: writes its arrays, count and cursor to the game's
+ * struct, without owns-its-memory. From then on the game's code may use the pool as well, and it counts as attached,
+ * with the game's first_free as its cursor. The struct's own arrays must have no objects, because theirs would be lost.
+ * Call export again after each reserve, and after flush: then it writes a pool of no slots, from which the game's own
+ * Flush frees nothing. KOLK_BAD_LAYOUT: this process has other pointers, or the layout is IV's or later; nothing has
+ * changed.
+ *
+ *     kolk_bytemap_initialise_with(&pool, &(kolk_bytemap_view){.object_size = size, .count = 140, .max_count = 5000});
+ *     kolk_bytemap_export(&pool, KOLK_BYTEMAP_SAN_ANDREAS, game);
+ *     ...
+ *     if (kolk_bytemap_reserve(&pool, 300) == KOLK_OK) kolk_bytemap_export(&pool, KOLK_BYTEMAP_SAN_ANDREAS, game); */
+KOLK_USES_(1) kolk_status kolk_bytemap_export(kolk_bytemap *pool, kolk_bytemap_layout layout, void *game);
+
 /* Clear: all slots become free, and all seeds 0, so old handles become valid again sooner. first_free does not
  * change. */
 KOLK_USES_(1) void kolk_bytemap_clear(kolk_bytemap *pool);
 
 /* Flush: frees the arrays if they are the pool's own, and sets all fields to 0, including initialized_state. A second
- * flush does nothing. */
+ * flush does nothing. With the debug setting `sites`, first reports the objects that were made here and are still alive;
+ * those in a game's pool live on. */
 KOLK_USES_(1) void kolk_bytemap_flush(kolk_bytemap *pool);
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
@@ -153,7 +196,7 @@ KOLK_USES_(1) void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle);
 KOLK_INLINE_USES_(1) void kolk_bytemap_delete(kolk_bytemap *pool, void *object);
 
 /* SetFreeAt and SetIdAt in one, to bring a saved pool back: sets the byte of a slot, with flag and seed. The object and
- * first_free do not change. Returns false, and changes nothing, if there is no such slot. */
+ * first_free do not change, except that the debug setting `fill` fills an object that this frees. Returns false, and changes nothing, if there is no such slot. */
 KOLK_USES_(1) bool kolk_bytemap_set_byte(kolk_bytemap *pool, int32_t index, uint8_t byte);
 
 /* ---- Handles and indices ----------------------------------------------------------------------------------------- */
@@ -240,19 +283,6 @@ typedef struct kolk_bytemap_region {
     size_t size;
 } kolk_bytemap_region;
 
-/* How a game's struct of a pool begins: the offsets of object_list, byte_map, count, and first_free or object_size.
- * IV and later games have the same bytes and handles, but chain the free slots through the objects: do not write to
- * their pools. */
-typedef enum kolk_bytemap_layout {
-    KOLK_BYTEMAP_III = 0,            /* 0, 4, 8, first_free 0xC; 0x10 bytes */
-    KOLK_BYTEMAP_VICE_CITY,          /* the same */
-    KOLK_BYTEMAP_SAN_ANDREAS,        /* also the flag owns-its-memory at 0x10 and another at 0x11; 0x14 bytes */
-    KOLK_BYTEMAP_SAN_ANDREAS_UNREAL, /* 64 bits: 0, 8, 0x10, first_free 0x14; 0x20 bytes */
-    KOLK_BYTEMAP_IV,                 /* 0, 4, 8, object_size 0xC; 0x1C bytes */
-    KOLK_BYTEMAP_V,                  /* 64 bits: 0, 8, 0x10, object_size 0x14; 0x28 bytes */
-    KOLK_BYTEMAP_RDR3                /* also V Enhanced; 64 bits: 8, 0x10, 0x18, object_size 0x1C; 0x30 bytes */
-} kolk_bytemap_layout;
-
 /* Reads the pointer at an address, such as a game's pointer to a pool, with the game's 32 or 64 bits. KOLK_OUTSIDE: no
  * region contains it. */
 KOLK_API_ kolk_status kolk_bytemap_follow(const kolk_bytemap_region *regions, size_t n, uint64_t address,
@@ -283,7 +313,7 @@ KOLK_NAMED_(kolk_bytemap_view_named_, kolk_bytemap_view)
 
 KOLK_FOLDED_INLINE_ kolk_status kolk_bytemap_initialise_type_(kolk_bytemap *pool, int32_t count, size_t object_size,
                                                               const char *name) {
-    kolk_bytemap_view view = {name, NULL, NULL, object_size, count, KOLK_BYTEMAP_SEED_ADVANCE, 0, NULL, false};
+    kolk_bytemap_view view = {name, NULL, NULL, object_size, count, 0, KOLK_BYTEMAP_SEED_ADVANCE, NULL, 0, NULL, false};
     return kolk_bytemap_init_abi_(pool, &view, false, 0, 0, sizeof *pool, KOLK_ABI);
 }
 

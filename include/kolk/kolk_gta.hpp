@@ -18,6 +18,8 @@
  *     ------------------------------  --------------------------------------  ----------------------------------------
  *     pool(size, name), Init          allocates, or takes your arrays; all    count and memory (a status); a second
  *                                     slots free, all ids 0                   Init changes nothing
+ *     Reserve(size)                   more slots, up to Init's max_size       the greatest size, memory (a status)
+ *     Export(layout, game)            gives the pool to a game                the layout (a status)
  *     Flush, ~pool                    frees own arrays; the pool has 0 slots
  *     Clear                           frees all slots; ids and cursor stay
  *     New()                           the next free slot after the cursor     a pool of 0 slots: nullptr
@@ -89,10 +91,11 @@ template <class A, class B = A> class pool {
     pool(const pool &) = delete;
     pool &operator=(const pool &) = delete;
 
-    /* With arrays of yours (`size` slots of B, `size` bytes), or none. Status: as for kolk_bytemap_initialise_with. */
-    kolk_status Init(int size, void *objects = nullptr, void *byte_map = nullptr, const char *name = nullptr) {
+    /* With arrays of yours (`size` slots of B, `size` bytes), or none; then Reserve may add slots up to max_size. Status: as for kolk_bytemap_initialise_with. */
+    kolk_status Init(int size, void *objects = nullptr, void *byte_map = nullptr, const char *name = nullptr,
+                     int max_size = 0) {
         std::uint8_t *bytes = static_cast<std::uint8_t *>(byte_map);
-        kolk_bytemap_view view = {name, objects, bytes, sizeof(B), size, {}, 0, nullptr, false};
+        kolk_bytemap_view view = {name, objects, bytes, sizeof(B), size, max_size, {}, nullptr, 0, nullptr, false};
         return kolk_bytemap_initialise_with(&pool_, &view);
     }
 
@@ -104,9 +107,15 @@ template <class A, class B = A> class pool {
         std::memcpy(&now, game, sizeof now);
         void *cursor = static_cast<char *>(game) + offsetof(game_pool, first_free);
         std::int32_t *theirs = static_cast<std::int32_t *>(cursor);
-        kolk_bytemap_view view = {name, now.objects, now.byte_map, sizeof(B), now.size, {}, 0, theirs, true};
+        kolk_bytemap_view view = {name,    now.objects, now.byte_map, sizeof(B), now.size, 0, {},
+                                  nullptr, 0,           theirs,       true};
         return kolk_bytemap_attach(&pool_, &view);
     }
+
+    /* For limit adjusters: more slots, while all objects stay where they are; and the pool as it is now, written to the
+     * game's struct. Status: as for kolk_bytemap_reserve and kolk_bytemap_export. */
+    kolk_status Reserve(int size) { return kolk_bytemap_reserve(&pool_, size); }
+    kolk_status Export(kolk_bytemap_layout layout, void *game) { return kolk_bytemap_export(&pool_, layout, game); }
 
     void Flush() { kolk_bytemap_flush(&pool_); }
     void Clear() {

@@ -256,8 +256,8 @@ struct kolk_pinned_ {
  *
  *     KOLK_BYTEMAP_TYPE(peds, CPed)
  *
- * makes `peds`, `peds_object`, and peds_initialise (of a count), _initialise_with, _attach, _clear, _flush, _new,
- * _new_at, _delete, _set_byte, _get_slot, _get_at, _get_just_index, _get_index, _used_count, _free_count, _next,
+ * makes `peds`, `peds_object`, and peds_initialise (of a count), _initialise_with, _attach, _reserve, _export, _clear,
+ * _flush, _new, _new_at, _delete, _set_byte, _get_slot, _get_at, _get_just_index, _get_index, _used_count, _free_count, _next,
  * _next_handle, _stats and _is_valid. Handles are int32_t, as they are in scripts. object_size may be 0 or more than
  * the type's. */
 #define KOLK_BYTEMAP_TYPE(name, ...)                                                                                   \
@@ -277,6 +277,10 @@ struct kolk_pinned_ {
             KOLK_ABI); } \
     KOLK_TYPED_ kolk_status name##_initialise(name *pool_, int32_t count_) { \
         return kolk_bytemap_initialise_type_(&pool_->pool, count_, sizeof(T), #name); } \
+    KOLK_TYPED_ kolk_status name##_reserve(name *pool_, int32_t count_) { \
+        return kolk_bytemap_reserve(&pool_->pool, count_); } \
+    KOLK_TYPED_ kolk_status name##_export(name *pool_, kolk_bytemap_layout layout_, void *game_) { \
+        return kolk_bytemap_export(&pool_->pool, layout_, game_); } \
     KOLK_TYPED_ void name##_clear(name *pool_) { kolk_bytemap_clear(&pool_->pool); }                                   \
     KOLK_TYPED_ void name##_flush(name *pool_) { kolk_bytemap_flush(&pool_->pool); }                                   \
     KOLK_TYPED_ T *name##_new(name *pool_) { return KOLK_CAST_(T *, kolk_bytemap_new(&pool_->pool)); }                 \

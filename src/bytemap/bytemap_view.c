@@ -1,5 +1,5 @@
-/* bytemap_view.c: functions for modders: look up a handle in several pools, compare a pool's state at two moments, and
- * find a pool's arrays in a dump of a game's memory.
+/* bytemap_view.c: functions for modders: look up a handle in several pools, compare a pool's state at two moments, give a
+ * pool to a game, and find a pool's arrays in a dump of a game's memory.
  *
  *     regions   | address 0x00400000, size ... |        | address 0x0f2a0000, size ... |
  *                 bytes -> | ... pool ... |               bytes -> | ... object_list ... byte_map ... |
@@ -9,7 +9,7 @@
  * neither alignment nor the machine's byte order matters. */
 #include "kolk/bytemap.h"
 
-#include "../core/tools.h"
+#include "../core/begin.h"
 
 void *kolk_bytemap_find(const kolk_bytemap *const *pools, size_t n, int32_t handle, size_t *which) {
     for (; *which < n; ++*which) {
@@ -46,7 +46,7 @@ bool kolk_bytemap_compare(const uint8_t *before, const uint8_t *after, int32_t c
     return false;
 }
 
-/* ---- Dumps ------------------------------------------------------------------------------------------------------- */
+/* ---- A game's memory ------------------------------------------------------------------------------------------------------- */
 
 /* All games store the same numbers in the same order: two pointers, object_list and byte_map, then count, then
  * first_free or object_size, which have 32 bits. */
@@ -61,6 +61,25 @@ static const game_struct game_structs[] = {
     [KOLK_BYTEMAP_IV] = {0, 4, 0x1c, true},           [KOLK_BYTEMAP_V] = {0, 8, 0x28, true},
     [KOLK_BYTEMAP_RDR3] = {8, 8, 0x30, true},
 };
+
+kolk_status kolk_bytemap_export(kolk_bytemap *pool, kolk_bytemap_layout layout, void *game) {
+    if ((unsigned)layout > KOLK_BYTEMAP_SAN_ANDREAS_UNREAL) return KOLK_BAD_LAYOUT;
+    if (game_structs[layout].pointer_size != sizeof(void *)) return KOLK_BAD_LAYOUT;
+    unsigned char *bytes = (unsigned char *)game, *end = bytes + game_structs[layout].size;
+    void *const arrays[] = {pool->object_list, pool->byte_map};
+    int32_t *numbers = (int32_t *)(void *)(bytes + sizeof arrays); /* count, first_free */
+    unsigned char *owns_its_memory = (unsigned char *)&numbers[2];
+    memcpy(bytes, arrays, sizeof arrays);
+    numbers[1] = pool->cursor ? *pool->cursor : pool->first_free;
+    numbers[0] = pool->count;
+    if (owns_its_memory < end) *owns_its_memory = false;
+    if (!pool->initialized_state) return KOLK_OK;
+    pool->cursor = &numbers[1];
+    pool->attached = true;
+    pool->bound = 0;
+    kolk_relist_(pool->number, pool->name, pool->debug);
+    return KOLK_OK;
+}
 
 /* Returns the dump's copy of these bytes of the game's memory, or NULL if no region has all of them. */
 static const uint8_t *locate_in_dump(const kolk_bytemap_region *regions, size_t n, uint64_t address, uint64_t size) {

@@ -13,6 +13,8 @@
 
 #define KOLK_SITE_WORDS_ (KOLK_HOSTED ? 512 : 1) /* bytes for the text of a site, which may be cut */
 
+#define KOLK_HOLDERS_WORDS_ (3 * KOLK_SITE_WORDS_) /* bytes for failure.holders */
+
 /* Keeps the calling thread's stack, if more than one call is to be named later. Any thread may call it at any time. */
 static inline kolk_kept_site_ kolk_site_keep_(const void *site, uint32_t depth) {
     return kolk_watch_ && site && depth > 1 ? kolk_watch_->keep(site, depth) : (kolk_kept_site_)site;

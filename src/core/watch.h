@@ -240,7 +240,7 @@ typedef struct kolk_events_ {
     void (*verify)(const kolk_debug *debug, uint32_t slot, void *object, bool live, kolk_failure failure);
 
     /* The contents of these slots are lost: their red zones and fills are not checked until their next life. If they
-     * count as never handed out from now on, the blocks that they have kept are freed. */
+     * count as never handed out from now on, they have no sites, and the blocks that they have kept are freed. */
     void (*lost)(kolk_debug *debug, uint32_t from, uint32_t end, bool unissued);
 
     /* With bypass: returns the slot of an object, or UINT32_MAX. A dead object is found until its slot is used again.
@@ -250,6 +250,10 @@ typedef struct kolk_events_ {
 
     /* Sets the sites of a failure. If another thread has taken the slot meanwhile, they may belong to its new life. */
     void (*sites)(const kolk_debug *debug, uint32_t slot, kolk_failure *failure);
+
+    /* Writes the three places where most of the objects that are alive in slots below `end` were allocated: "97 from
+     * fire (gun.c:31), 20 from ...". Returns the text, or NULL if no place is known. */
+    const char *(*holders)(const kolk_debug *debug, uint32_t end, char *text, size_t size);
 
     /* Reports the objects that are alive in slots below `end`: one report for each alloc site, beginning with that of
      * the oldest object. Does so only with the setting `sites`, and reports each object only once. */

@@ -89,6 +89,8 @@ static void trap_full(kolk_pool *pool, const void *site) {
     uint64_t capacity = pool->capacity, worn = pool->worn.count, headroom = pool->headroom,
              count = kolk_pool_count(pool);
     kolk_failure full = kolk_pool_failure_(pool, KOLK_FULL, KOLK_NO_SLOT_, site);
+    char holders[KOLK_HOLDERS_WORDS_];
+    if (pool_debug_of(pool)) full.holders = kolk_watch_->holders(pool->debug, pool->fresh, holders, sizeof holders);
     uint8_t in_hook = pool->in_hook;
     pool->in_hook = NO_HOOK; /* the handler may longjmp */
     if (worn)

@@ -133,7 +133,12 @@ void kolk_debug_end_life_(kolk_debug *debug, uint32_t slot, const void *site) {
 
 void kolk_debug_lose_(kolk_debug *debug, uint32_t from, uint32_t end, bool unissued) {
     KOLK_ASSERT_(end <= debug->desc.max_capacity);
-    for (uint32_t slot = from; slot < end; slot++) debug->lives[slot].provable = false;
+    for (uint32_t slot = from; slot < end; slot++) {
+        life *now = &debug->lives[slot];
+        now->provable = false;
+        if (unissued) now->alive = false;
+        if (unissued) now->alloc_site = now->free_site = 0;
+    }
     if (unissued) kolk_debug_drop_blocks_(debug, from, end);
 }
 
@@ -205,6 +210,13 @@ void kolk_debug_places_(const kolk_debug *debug, uint32_t end, kolk_place_counts
         if (kolk_raw_load_(&debug->lives[slot].alive, KOLK_RELAXED_))
             kolk_places_count_(counts, kolk_load_(&debug->lives[slot].alloc_site, KOLK_RELAXED_),
                                debug->desc.settings.depth);
+}
+
+const char *kolk_debug_holders_(const kolk_debug *debug, uint32_t end, char *text, size_t size) {
+    kolk_place_counts_ counts = {0};
+    kolk_places_ places;
+    kolk_debug_places_(debug, end, &counts);
+    return kolk_places_end_(&counts, &places) ? kolk_places_text_(&places, text, size) : NULL;
 }
 
 #endif

@@ -30,6 +30,7 @@ uint32_t kolk_debug_find_(const kolk_debug *debug, const void *pointer, uint32_t
 /* ---- Sites ------------------------------------------------------------------------------------------------------- */
 
 void kolk_debug_sites_(const kolk_debug *debug, uint32_t slot, kolk_failure *failure);
+const char *kolk_debug_holders_(const kolk_debug *debug, uint32_t end, char *text, size_t size);
 void kolk_debug_leaks_(kolk_debug *debug, uint32_t end);
 
 /* Counts the objects that are alive in slots below `end` by the place where they were allocated, with the setting

@@ -9,7 +9,7 @@
 #include "../os/peek.h"
 #include "settings.h"
 
-/* Did the user ask for debug mode for this pool? Queues and byte maps have no debug mode of their own. */
+/* Did the user ask for debug mode for this pool? Queues have no debug mode of their own. */
 static bool is_watched_by_name(const char *name, uint32_t debug) {
     return (debug | kolk_settings_read_(name, NULL, false, false).flags) & KOLK_DEBUG_STRICT_;
 }

@@ -11,11 +11,13 @@
 #include "../core/fail.h"
 #include "../core/writer.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define TABLE      4096u /* entries, of which three quarters may be used */
 #define TABLE_SIZE (TABLE * sizeof(kolk_alive_at_))
 #define DIGITS     10u /* the width of a number of objects */
+#define MOST       3u  /* the places that the report of a full pool names */
 
 /* ---- Counting ---------------------------------------------------------------------------------------------------- */
 
@@ -112,6 +114,18 @@ static place_words *name_places(const kolk_places_ *places, uint32_t *count) {
     named[*count].alive = elsewhere;
     *named[(*count)++].words = 0;
     return named;
+}
+
+const char *kolk_places_text_(const kolk_places_ *places, char *text, size_t size) {
+    uint32_t count;
+    place_words *named = name_places(places, &count);
+    *text = 0;
+    for (uint32_t p = 0; p < count && p < MOST && *named[p].words; p++) {
+        size_t length = strlen(text);
+        snprintf(text + length, size - length, "%s%u from %s", p ? ", " : "", named[p].alive, named[p].words);
+    }
+    if (named) kolk_memory_release_(named, NAMED_SIZE);
+    return *text ? text : NULL;
 }
 
 void kolk_places_write_text_(kolk_writer_ *out, const kolk_places_ *places) {

@@ -65,6 +65,7 @@ static const kolk_events_ events = {
     .lost = kolk_debug_lose_,
     .find = kolk_debug_find_,
     .sites = kolk_debug_sites_,
+    .holders = kolk_debug_holders_,
     .leaks = kolk_debug_leaks_,
 };
 

@@ -42,7 +42,7 @@ static void test_what_never_was_in_use(void **state) {
     assert_int_equal(f.taken.count, 1);
 }
 
-/* The result and the cursor are those of a full pool that is not reported. promise: "yours to change: a `new` that" */
+/* The result and the cursor are those of a full pool that is not reported. */
 static void test_trap_full(void **state) {
     fixture f;
     set_up(&f, "peds");

@@ -1,6 +1,6 @@
 /* runs: slow sample */
 /* Compares kolk_bytemap with the model of tests/bytemap/model.h: random streams of operations, valid and not, on the
- * pool's own memory, on given and on attached memory; and all short sequences of operations on small pools. Handles,
+ * pool's own memory, on given and on attached memory, with and without debug mode; and all short sequences of operations on small pools. Handles,
  * cursor and bytes are compared after each step.
  *
  *     KOLK_TEST_SEED=n KOLK_TEST_OPS=n    another stream, a longer one */
@@ -21,15 +21,17 @@ typedef struct pair {
     notes taken;
 } pair;
 
-static void begin(pair *p, int32_t count, ground on, bool seed_of_handle) {
+static void begin(pair *p, int32_t count, ground on, bool seed_of_handle, const char *debug) {
     memset(p, 0, sizeof *p);
     begin_notes(&p->taken);
     gta_initialise(&p->model, count);
     p->model.seed_of_handle = seed_of_handle;
     p->cursor = -1;
     memset(p->bytes, on == GIVEN ? 0x33 : 0x80, sizeof p->bytes);
-    kolk_bytemap_view view = {.object_size = OBJECT_SIZE, .count = count, .first_free = -1, .writable = true};
+    kolk_bytemap_view view = {
+        .object_size = OBJECT_SIZE, .count = count, .first_free = -1, .writable = true, .debug = debug};
     view.seeds = seed_of_handle ? KOLK_BYTEMAP_SEED_OF_HANDLE : KOLK_BYTEMAP_SEED_ADVANCE;
+    if (on == OWN) view.max_count = GTA_SLOTS;
     if (on != OWN) view.object_list = p->objects, view.byte_map = p->bytes;
     if (on == ATTACHED_WITH_CURSOR) view.cursor = &p->cursor;
     kolk_status status =
@@ -86,7 +88,7 @@ static void test_random_streams(void **state) {
     for (unsigned round = 0; round < ROUNDS; round++) {
         static pair p;
         int32_t count = round < ROUNDS / 2 ? (int32_t)round / 4 : (int32_t)random_below(&random, GTA_SLOTS + 1);
-        begin(&p, count, (ground)(round % GROUNDS), random_below(&random, 2));
+        begin(&p, count, (ground)(round % GROUNDS), random_below(&random, 2), round % 3 ? NULL : "fill");
         uint32_t growth = 0; /* how many of 10 operations make an object rather than delete one */
         for (uint64_t n = 0; n < operations / ROUNDS; n++) {
             if (n % 200 == 0) growth = random_below(&random, 11);
@@ -128,7 +130,7 @@ static void test_every_short_sequence(void **state) {
     for (int32_t count = 0; count <= 3; count++) {
         for (int seeds = 0; seeds < 2; seeds++) {
             static pair p;
-            begin(&p, count, GIVEN, seeds);
+            begin(&p, count, GIVEN, seeds, NULL);
             every_sequence(&p, does_a_part() ? 4 : 6);
             kolk_bytemap_flush(&p.pool);
         }
@@ -142,7 +144,7 @@ static void test_every_cursor_and_hole(void **state) {
         for (int32_t cursor = -1; cursor < count; cursor++) {
             for (int32_t hole = -1; hole < count; hole++) {
                 static pair p;
-                begin(&p, count, GIVEN, false);
+                begin(&p, count, GIVEN, false, NULL);
                 for (int32_t i = 0; i < count; i++) compare_step(&p, (step){STEP_NEW, 0}, 0, 0);
                 if (hole >= 0) compare_step(&p, (step){STEP_DELETE, hole}, 0, 1);
                 p.model.first_free = p.pool.first_free = cursor;

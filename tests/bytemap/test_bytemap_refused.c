@@ -41,6 +41,29 @@ static void test_flush_gives_memory_back(void **state) {
     assert_int_equal(released.calls, 1);
 }
 
+/* A reserve that gets no memory changes nothing. */
+static void test_refused_growth(void **state) {
+    static const char *const settings[] = {NULL, "fill"};
+    for (size_t n = 0; n < LENGTH_OF(settings); n++) {
+        kolk_bytemap pool = {0};
+        kolk_bytemap_view view = {.object_size = OBJECT_SIZE, .count = 10, .max_count = 50000, .debug = settings[n]};
+        assert_int_equal(kolk_bytemap_initialise_with(&pool, &view), KOLK_OK);
+        make_objects(&pool, 10);
+        kolk_bytemap before = pool;
+        for (unsigned nth = 1;; nth++) {
+            refuse(nth, false);
+            kolk_status status = kolk_bytemap_reserve(&pool, 40000);
+            refuse(0, false);
+            if (status == KOLK_OK && nth > 2) break;
+            assert_int_equal(status, KOLK_NO_MEMORY);
+            assert_memory_equal(&pool, &before, sizeof pool);
+            assert_true(kolk_bytemap_is_valid(&pool));
+        }
+        make_objects(&pool, 40000 - 10);
+        kolk_bytemap_flush(&pool);
+    }
+}
+
 static void test_nothing_to_refuse(void **state) {
     owner mine = some_owner;
     kolk_bytemap_view view = view_of(&mine);
@@ -63,6 +86,7 @@ static void test_nothing_to_refuse(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_flush_gives_memory_back),
+        TEST(test_refused_growth),
         TEST(test_nothing_to_refuse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -330,7 +330,8 @@ static void *first_of_shared(const subject *s) {
 /* ---- GTA pools --------------------------------------------------------------------------------------------------- */
 
 static kolk_status init_bytemap(subject *s, const options *with) {
-    kolk_bytemap_view view = {.name = with->name, .object_size = with->object_size, .count = (int32_t)with->capacity};
+    kolk_bytemap_view view = {
+        .name = with->name, .object_size = with->object_size, .count = (int32_t)with->capacity, .debug = with->debug};
     if (with->memory) {
         view.object_list = with->memory;
         view.byte_map = (uint8_t *)with->memory + with->object_size * with->capacity;
@@ -488,7 +489,8 @@ static const kind kinds[] = {
     {.name = "GTA pool",
      .wants_zero = true,
      .failed_at = offsetof(kolk_bytemap, failed),
-     .can = TAKES | FREES | ASKS | LENT | STAYS,
+     .can = TAKES | FREES | ASKS | LENT | STAYS | DEBUGS,
+     .debug = KOLK_DEBUG_FILL | KOLK_DEBUG_SITES | KOLK_DEBUG_TRACE | KOLK_DEBUG_FAIL,
      MEMBER(bytemap),
      HANDS_OUT(bytemap),
      .slots = slots_of_bytemap,
@@ -623,7 +625,8 @@ static inline int set_row(void **state) {
 
 static inline bool is_row_of(const contract *c, const kind *k, unsigned m) {
     if (k->only_64 && sizeof(void *) < 8) return false;
-    return (k->can & c->needs) == c->needs && (c->modes & IN(m)) && (m == PLAIN || (k->debug & modes[m].flags));
+    return (k->can & c->needs) == c->needs && (c->modes & IN(m)) && (m == PLAIN || (k->debug & modes[m].flags)) &&
+           !(modes[m].flags & ~k->debug & KOLK_DEBUG_BYPASS);
 }
 
 /* Runs each contract for each kind in each mode, as a test of its own. */

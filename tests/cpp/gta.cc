@@ -294,9 +294,30 @@ void test_attached() {
     CHECK(listed.find("peds") == std::string::npos && listed.find("the game's") == std::string::npos);
 }
 
+// promise: kolk_gta.hpp "For limit adjusters: ... kolk_bytemap_reserve and kolk_bytemap_export", "With
+// arrays of yours ... up to max_size"
+void test_limit_adjuster() {
+    game theirs = {nullptr, nullptr, 0, 0, true, true};
+    pool_of_peds pool;
+    CHECK(pool.Init(2, nullptr, nullptr, "peds", 500) == KOLK_OK);
+    kolk_bytemap_layout layout = sizeof(void *) == 4 ? KOLK_BYTEMAP_SAN_ANDREAS : KOLK_BYTEMAP_SAN_ANDREAS_UNREAL;
+    CHECK(pool.Export(layout, &theirs) == KOLK_OK);
+    CHECK(theirs.size == 2 && !theirs.owns);
+    entity *first = pool.New();
+    CHECK(theirs.new_ped() == 1 && theirs.new_ped() == -1 && !pool.New());
+    CHECK(pool.Reserve(501) == KOLK_ABOVE_MAX);
+    CHECK(pool.Reserve(500) == KOLK_OK && pool.Export(layout, &theirs) == KOLK_OK);
+    CHECK(theirs.size == 500 && theirs.objects == first && pool.GetAtRef(1) == first);
+    CHECK(theirs.new_ped() == 2 && pool.GetNoOfUsedSpaces() == 3);
+    pool.Flush();
+    CHECK(pool.Export(layout, &theirs) == KOLK_OK);
+    CHECK(theirs.size == 0 && !theirs.objects);
+}
+
 } // namespace
 
 int main() {
+    test_limit_adjuster();
     test_like_the_games();
     test_checks();
     test_attached();

@@ -231,6 +231,56 @@ static void test_the_site_of_a_full_pool(void **state) {
     }
 }
 
+/* What the report of a full pool must say of these live objects: they are listed by the leaks. */
+static const char *holders_by_leaks(reports *kept) {
+    static char text[1600];
+    const report *by[4];
+    for (size_t n = 0; n < LENGTH_OF(by); n++) by[n] = next_report(kept);
+    text[0] = 0;
+    for (uint32_t count = 5; count > 1; count--) {
+        for (size_t n = 0; n < LENGTH_OF(by); n++) {
+            char words[520];
+            if (by[n]->failure.count != count) continue;
+            snprintf(words, sizeof words, "%s%u", count < 5 ? ", " : "", count);
+            strcat(text, words);
+            put_site(text, sizeof text, " from ", by[n]->failure.alloc_site, NULL, 1);
+        }
+    }
+    return text;
+}
+
+/* promise: base.h "For KOLK_FULL, with ... otherwise NULL", pool.h "reports a bug ... of its objects" */
+static void test_who_holds_a_full_pool(void **state) {
+    (void)state;
+    reports kept;
+    begin_reports(&kept);
+    kolk_pool_desc desc = {.name = "things", .capacity = 11, .full.on_full = kolk_pool_trap_full, .debug = "sites=1"};
+    assert_int_equal(things_init(&pool, &desc), KOLK_OK);
+    void *gone = spawn_at();
+    for (int n = 0; n < 2; n++) spawn_n();
+    for (int n = 0; n < 3; n++) spawn_zeroed();
+    for (int n = 0; n < 5; n++) fire();
+    vanish(gone);
+    spawn();
+    assert_null(fire());
+    const report *now = next_report(&kept);
+    const char *behind = strstr(now->sentence, "; "); /* behind the site of the alloc that failed */
+    assert_int_equal(now->failure.rule, KOLK_FULL);
+    assert_non_null(now->failure.holders);
+    char sentence[2100];
+    snprintf(sentence, sizeof sentence, "%s", behind ? behind : "nothing");
+    finish();
+    char expected[1602];
+    snprintf(expected, sizeof expected, "; %s", holders_by_leaks(&kept));
+    assert_string_equal(sentence, expected);
+    assert_no_more(&kept);
+    desc.debug = "fill";
+    assert_int_equal(things_init(&pool, &desc), KOLK_OK);
+    for (int n = 0; n < 12; n++) fire();
+    assert_null(next_report(&kept)->failure.holders);
+    finish();
+}
+
 /* ---- Objects that are still alive -------------------------------------------------------------------------------- */
 
 static void assert_leak(reports *kept, uint32_t count, uint32_t slot, const limits *in, const char *sentence) {
@@ -277,6 +327,7 @@ int main(void) {
         DEBUG_TEST(test_each_way_to_alloc_and_to_free), DEBUG_TEST(test_sites_are_of_the_last_life),
         DEBUG_TEST(test_sites_of_a_write_after_free),   DEBUG_TEST(test_the_site_of_other_failures),
         DEBUG_TEST(test_the_site_of_a_full_pool),       DEBUG_TEST(test_leaks_are_grouped_by_site_the_oldest_first),
+        DEBUG_TEST(test_who_holds_a_full_pool),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -146,6 +146,20 @@ pub struct kolk_bytemap_seeds(pub c_int);
 pub const KOLK_BYTEMAP_SEED_ADVANCE: kolk_bytemap_seeds = kolk_bytemap_seeds(0);
 pub const KOLK_BYTEMAP_SEED_OF_HANDLE: kolk_bytemap_seeds = kolk_bytemap_seeds(1);
 
+/// How a game's struct of a pool begins: the offsets of object_list, byte_map, count, and first_free or object_size.
+/// IV and later games have the same bytes and handles, but chain the free slots through the objects: do not write to
+/// their pools.
+#[repr(transparent)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct kolk_bytemap_layout(pub c_int);
+pub const KOLK_BYTEMAP_III: kolk_bytemap_layout = kolk_bytemap_layout(0);
+pub const KOLK_BYTEMAP_VICE_CITY: kolk_bytemap_layout = kolk_bytemap_layout(1);
+pub const KOLK_BYTEMAP_SAN_ANDREAS: kolk_bytemap_layout = kolk_bytemap_layout(2);
+pub const KOLK_BYTEMAP_SAN_ANDREAS_UNREAL: kolk_bytemap_layout = kolk_bytemap_layout(3);
+pub const KOLK_BYTEMAP_IV: kolk_bytemap_layout = kolk_bytemap_layout(4);
+pub const KOLK_BYTEMAP_V: kolk_bytemap_layout = kolk_bytemap_layout(5);
+pub const KOLK_BYTEMAP_RDR3: kolk_bytemap_layout = kolk_bytemap_layout(6);
+
 /// A moment is a copy of byte_map:
 ///
 /// ```c
@@ -160,20 +174,6 @@ pub struct kolk_bytemap_change(pub c_int);
 pub const KOLK_BYTEMAP_BORN: kolk_bytemap_change = kolk_bytemap_change(1);
 pub const KOLK_BYTEMAP_DIED: kolk_bytemap_change = kolk_bytemap_change(2);
 pub const KOLK_BYTEMAP_REPLACED: kolk_bytemap_change = kolk_bytemap_change(3);
-
-/// How a game's struct of a pool begins: the offsets of object_list, byte_map, count, and first_free or object_size.
-/// IV and later games have the same bytes and handles, but chain the free slots through the objects: do not write to
-/// their pools.
-#[repr(transparent)]
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct kolk_bytemap_layout(pub c_int);
-pub const KOLK_BYTEMAP_III: kolk_bytemap_layout = kolk_bytemap_layout(0);
-pub const KOLK_BYTEMAP_VICE_CITY: kolk_bytemap_layout = kolk_bytemap_layout(1);
-pub const KOLK_BYTEMAP_SAN_ANDREAS: kolk_bytemap_layout = kolk_bytemap_layout(2);
-pub const KOLK_BYTEMAP_SAN_ANDREAS_UNREAL: kolk_bytemap_layout = kolk_bytemap_layout(3);
-pub const KOLK_BYTEMAP_IV: kolk_bytemap_layout = kolk_bytemap_layout(4);
-pub const KOLK_BYTEMAP_V: kolk_bytemap_layout = kolk_bytemap_layout(5);
-pub const KOLK_BYTEMAP_RDR3: kolk_bytemap_layout = kolk_bytemap_layout(6);
 
 #[repr(transparent)]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -274,6 +274,7 @@ pub struct kolk_failure {
     pub stack: *const *const c_void,
     pub alloc_stack: *const *const c_void,
     pub free_stack: *const *const c_void,
+    pub holders: *const c_char,
     pub handle: kolk_handle,
     pub offset: u32,
     pub count: u32,
@@ -315,7 +316,9 @@ pub struct kolk_bytemap_view {
     pub byte_map: *mut u8,
     pub object_size: usize,
     pub count: i32,
+    pub max_count: i32,
     pub seeds: kolk_bytemap_seeds,
+    pub debug: *const c_char,
     pub first_free: i32,
     pub cursor: *mut i32,
     pub writable: bool,
@@ -338,15 +341,20 @@ pub struct kolk_bytemap {
     pub shift: u8,
     pub initialized_state: bool,
     pub attached: bool,
-    pub read_only: bool,
+    pub careful: bool,
     pub number: u32,
     pub cursor: *mut i32,
     pub failed: u64,
     pub block: *mut c_void,
     pub block_size: usize,
+    pub debug: *mut kolk_debug,
+    pub known: *mut u8,
     pub self_: *const kolk_bytemap,
     pub name: *const c_char,
+    pub max_count: i32,
     pub trap_full: bool,
+    pub read_only: bool,
+    pub debug_flags: u8,
 }
 
 #[repr(C)]
@@ -1094,11 +1102,30 @@ extern "C" {
     ///     .object_size = size, .count = game->count, .cursor = &game->first_free});
     /// ```
     pub fn kolk_bytemap_attach(pool: *mut kolk_bytemap, view: *const kolk_bytemap_view) -> kolk_status;
+    /// Raises count, and leaves everything else as it is: objects, handles and the cursor stay, so a game's limit can be
+    /// raised while the game runs. init has reserved the addresses of max_count slots; their memory comes only now. O(new
+    /// slots). After KOLK_ABOVE_MAX (of max_count) or KOLK_NO_MEMORY nothing has changed.
+    pub fn kolk_bytemap_reserve(pool: *mut kolk_bytemap, count: i32) -> kolk_status;
+    /// Gives the pool to a game in this process, as a limit adjuster does: writes its arrays, count and cursor to the game's
+    /// struct, without owns-its-memory. From then on the game's code may use the pool as well, and it counts as attached,
+    /// with the game's first_free as its cursor. The struct's own arrays must have no objects, because theirs would be lost.
+    /// Call export again after each reserve, and after flush: then it writes a pool of no slots, from which the game's own
+    /// Flush frees nothing. KOLK_BAD_LAYOUT: this process has other pointers, or the layout is IV's or later; nothing has
+    /// changed.
+    ///
+    /// ```c
+    /// kolk_bytemap_initialise_with(&pool, &(kolk_bytemap_view){.object_size = size, .count = 140, .max_count = 5000});
+    /// kolk_bytemap_export(&pool, KOLK_BYTEMAP_SAN_ANDREAS, game);
+    /// ...
+    /// if (kolk_bytemap_reserve(&pool, 300) == KOLK_OK) kolk_bytemap_export(&pool, KOLK_BYTEMAP_SAN_ANDREAS, game);
+    /// ```
+    pub fn kolk_bytemap_export(pool: *mut kolk_bytemap, layout: kolk_bytemap_layout, game: *mut c_void) -> kolk_status;
     /// Clear: all slots become free, and all seeds 0, so old handles become valid again sooner. first_free does not
     /// change.
     pub fn kolk_bytemap_clear(pool: *mut kolk_bytemap);
     /// Flush: frees the arrays if they are the pool's own, and sets all fields to 0, including initialized_state. A second
-    /// flush does nothing.
+    /// flush does nothing. With the debug setting `sites`, first reports the objects that were made here and are still alive;
+    /// those in a game's pool live on.
     pub fn kolk_bytemap_flush(pool: *mut kolk_bytemap);
     /// New: looks at the slots after first_free, then at the slots from 0 up to it. The first free slot becomes first_free,
     /// and its seed becomes seed + 1 modulo 128. If no slot is free, returns NULL and sets first_free to -1. So a slot that
@@ -1113,7 +1140,7 @@ extern "C" {
     /// free.
     pub fn kolk_bytemap_delete(pool: *mut kolk_bytemap, object: *mut c_void);
     /// SetFreeAt and SetIdAt in one, to bring a saved pool back: sets the byte of a slot, with flag and seed. The object and
-    /// first_free do not change. Returns false, and changes nothing, if there is no such slot.
+    /// first_free do not change, except that the debug setting `fill` fills an object that this frees. Returns false, and changes nothing, if there is no such slot.
     pub fn kolk_bytemap_set_byte(pool: *mut kolk_bytemap, index: i32, byte: u8) -> bool;
     /// GetSlot: returns the object in a used slot, otherwise NULL. Any index is allowed.
     pub fn kolk_bytemap_get_slot(pool: *const kolk_bytemap, index: i32) -> *mut c_void;
@@ -1236,7 +1263,7 @@ extern "C" {
     /// .full.cost. If the pool is full: O(slots), or with .full.ranked as kolk_pool_recost states.
     pub fn kolk_pool_alloc_over(pool: *mut kolk_pool, cost: f64) -> *mut c_void;
     /// Ready-made for .full.on_full: reports a bug of the caller (KOLK_FULL), with the pool, its capacity and how to raise
-    /// it. Returns false if the failure handler returns.
+    /// it; with the debug setting `sites`, also with the three places that have allocated most of its objects. Returns false if the failure handler returns.
     pub fn kolk_pool_trap_full(pool: *mut kolk_pool, bytes: usize, context: *mut c_void) -> bool;
     /// Ready-made for .full.on_full: frees the live object with the least .full.cost, such as the quietest sound; among
     /// equals, the one in the lowest slot. A cost that is not a number counts as the highest. Returns false if no object is
@@ -1886,11 +1913,11 @@ const _: () = {
     assert!(size_of::<kolk_deadline>() == 8 && align_of::<kolk_deadline>() == 8);
     assert!(size_of::<kolk_wait_queue_>() == 16 && align_of::<kolk_wait_queue_>() == 8);
     assert!(size_of::<kolk_stats>() == 120 && align_of::<kolk_stats>() == 8);
-    assert!(size_of::<kolk_failure>() == 112 && align_of::<kolk_failure>() == 8);
+    assert!(size_of::<kolk_failure>() == 120 && align_of::<kolk_failure>() == 8);
     assert!(size_of::<kolk_profiler>() == 24 && align_of::<kolk_profiler>() == 8);
     assert!(size_of::<kolk_budget>() == 48 && align_of::<kolk_budget>() == 8);
-    assert!(size_of::<kolk_bytemap_view>() == 64 && align_of::<kolk_bytemap_view>() == 8);
-    assert!(size_of::<kolk_bytemap>() == 120 && align_of::<kolk_bytemap>() == 8);
+    assert!(size_of::<kolk_bytemap_view>() == 80 && align_of::<kolk_bytemap_view>() == 8);
+    assert!(size_of::<kolk_bytemap>() == 136 && align_of::<kolk_bytemap>() == 8);
     assert!(size_of::<kolk_bytemap_difference>() == 20 && align_of::<kolk_bytemap_difference>() == 4);
     assert!(size_of::<kolk_bytemap_region>() == 24 && align_of::<kolk_bytemap_region>() == 8);
     assert!(size_of::<kolk_pool_full>() == 56 && align_of::<kolk_pool_full>() == 8);
@@ -1977,12 +2004,13 @@ fn offsets() {
         ("kolk_failure.stack", offset!(kolk_failure, stack), 64),
         ("kolk_failure.alloc_stack", offset!(kolk_failure, alloc_stack), 72),
         ("kolk_failure.free_stack", offset!(kolk_failure, free_stack), 80),
-        ("kolk_failure.handle", offset!(kolk_failure, handle), 88),
-        ("kolk_failure.offset", offset!(kolk_failure, offset), 96),
-        ("kolk_failure.count", offset!(kolk_failure, count), 100),
-        ("kolk_failure.depth", offset!(kolk_failure, depth), 104),
-        ("kolk_failure.sites", offset!(kolk_failure, sites), 108),
-        ("kolk_failure.no_debug", offset!(kolk_failure, no_debug), 109),
+        ("kolk_failure.holders", offset!(kolk_failure, holders), 88),
+        ("kolk_failure.handle", offset!(kolk_failure, handle), 96),
+        ("kolk_failure.offset", offset!(kolk_failure, offset), 104),
+        ("kolk_failure.count", offset!(kolk_failure, count), 108),
+        ("kolk_failure.depth", offset!(kolk_failure, depth), 112),
+        ("kolk_failure.sites", offset!(kolk_failure, sites), 116),
+        ("kolk_failure.no_debug", offset!(kolk_failure, no_debug), 117),
         ("kolk_profiler.alloc", offset!(kolk_profiler, alloc), 0),
         ("kolk_profiler.free", offset!(kolk_profiler, free), 8),
         ("kolk_profiler.context", offset!(kolk_profiler, context), 16),
@@ -1997,10 +2025,12 @@ fn offsets() {
         ("kolk_bytemap_view.byte_map", offset!(kolk_bytemap_view, byte_map), 16),
         ("kolk_bytemap_view.object_size", offset!(kolk_bytemap_view, object_size), 24),
         ("kolk_bytemap_view.count", offset!(kolk_bytemap_view, count), 32),
-        ("kolk_bytemap_view.seeds", offset!(kolk_bytemap_view, seeds), 36),
-        ("kolk_bytemap_view.first_free", offset!(kolk_bytemap_view, first_free), 40),
-        ("kolk_bytemap_view.cursor", offset!(kolk_bytemap_view, cursor), 48),
-        ("kolk_bytemap_view.writable", offset!(kolk_bytemap_view, writable), 56),
+        ("kolk_bytemap_view.max_count", offset!(kolk_bytemap_view, max_count), 36),
+        ("kolk_bytemap_view.seeds", offset!(kolk_bytemap_view, seeds), 40),
+        ("kolk_bytemap_view.debug", offset!(kolk_bytemap_view, debug), 48),
+        ("kolk_bytemap_view.first_free", offset!(kolk_bytemap_view, first_free), 56),
+        ("kolk_bytemap_view.cursor", offset!(kolk_bytemap_view, cursor), 64),
+        ("kolk_bytemap_view.writable", offset!(kolk_bytemap_view, writable), 72),
         ("kolk_bytemap.object_list", offset!(kolk_bytemap, object_list), 0),
         ("kolk_bytemap.byte_map", offset!(kolk_bytemap, byte_map), 8),
         ("kolk_bytemap.count", offset!(kolk_bytemap, count), 16),
@@ -2014,15 +2044,20 @@ fn offsets() {
         ("kolk_bytemap.shift", offset!(kolk_bytemap, shift), 56),
         ("kolk_bytemap.initialized_state", offset!(kolk_bytemap, initialized_state), 57),
         ("kolk_bytemap.attached", offset!(kolk_bytemap, attached), 58),
-        ("kolk_bytemap.read_only", offset!(kolk_bytemap, read_only), 59),
+        ("kolk_bytemap.careful", offset!(kolk_bytemap, careful), 59),
         ("kolk_bytemap.number", offset!(kolk_bytemap, number), 60),
         ("kolk_bytemap.cursor", offset!(kolk_bytemap, cursor), 64),
         ("kolk_bytemap.failed", offset!(kolk_bytemap, failed), 72),
         ("kolk_bytemap.block", offset!(kolk_bytemap, block), 80),
         ("kolk_bytemap.block_size", offset!(kolk_bytemap, block_size), 88),
-        ("kolk_bytemap.self", offset!(kolk_bytemap, self_), 96),
-        ("kolk_bytemap.name", offset!(kolk_bytemap, name), 104),
-        ("kolk_bytemap.trap_full", offset!(kolk_bytemap, trap_full), 112),
+        ("kolk_bytemap.debug", offset!(kolk_bytemap, debug), 96),
+        ("kolk_bytemap.known", offset!(kolk_bytemap, known), 104),
+        ("kolk_bytemap.self", offset!(kolk_bytemap, self_), 112),
+        ("kolk_bytemap.name", offset!(kolk_bytemap, name), 120),
+        ("kolk_bytemap.max_count", offset!(kolk_bytemap, max_count), 128),
+        ("kolk_bytemap.trap_full", offset!(kolk_bytemap, trap_full), 132),
+        ("kolk_bytemap.read_only", offset!(kolk_bytemap, read_only), 133),
+        ("kolk_bytemap.debug_flags", offset!(kolk_bytemap, debug_flags), 134),
         ("kolk_bytemap_difference.next", offset!(kolk_bytemap_difference, next), 0),
         ("kolk_bytemap_difference.index", offset!(kolk_bytemap_difference, index), 4),
         ("kolk_bytemap_difference.change", offset!(kolk_bytemap_difference, change), 8),
