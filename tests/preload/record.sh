@@ -332,6 +332,7 @@ END
     is '^spawn_pool: spawn \(game.c:[0-9]+\), through Z_Malloc$' "$work/out"
     is '^  Freed at kill \(game.c:[0-9]+\), through Z_Free' "$work/out"
     is '^ck_calloc_pool: ck_calloc \(zoned.c:[0-9]+\), through Z_Malloc$' "$work/out"
+    is '^  Freed at ck_free \(zoned.c:[0-9]+\)' "$work/out"
     is '^leave it: name_of \(game.c:[0-9]+\), through Z_Malloc$' "$work/out"
     is "cannot be told: the replay has malloc in place of the program's own allocator.$" "$work/out"
     ! grep -q throughout "$work/out" || fail "$way: it asks for macros that are there"
