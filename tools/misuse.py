@@ -31,9 +31,7 @@ SHARED = ("-DSHARED",)
 RESOURCE = ("-DRESOURCE",)
 HEAP = ("-DHEAP",)
 MALLOC = ("-DMALLOC",)
-WRONG = ()
-CLEAN = ("-DCLEAN",)
-TWINS = [WRONG, CLEAN]
+TWINS = WRONG, CLEAN = (), ("clean",)  # what precedes the names in the arguments
 ASAN = ("-fsanitize=address",)
 # Dead values on the stack sometimes hide a leak, so they are not searched. No cell needs symbols.
 NO_DEAD_VALUES = {"LSAN_OPTIONS": "use_stacks=0:use_registers=0", "ASAN_OPTIONS": "symbolize=0"}
@@ -59,9 +57,9 @@ class Column:
         self.bundle = tuple(flag for flag in build if flag in ASAN + MALLOC)
         self.start = (self.bundle, tuple(sorted(self.environment.items())), runner)  # columns that can run together
 
-    def entry(self, twin, name):
+    def entry(self, name):
         """Returns the name of such a program in the bundle."""
-        return name + suffix(self.build + twin)
+        return name + suffix(self.build)
 
 
 TABLES = [
@@ -132,14 +130,14 @@ COMPILE = [CC, "-std=c11", "-O1", "-w", "-Iinclude"]
 UNWINDER = ["-Wl,--no-as-needed", "-lgcc_s"]  # or glibc would load it at each report, and Valgrind read all of it
 
 
-def run_programs(start, binary, entries):
+def run_programs(start, binary, twin, entries):
     """Maps each program's name in the bundle to its stderr and its exit status; if a signal ended it, the status is
     minus the signal's number."""
     _, settings, runner = start
     ours = ("KOLK_", "ASAN_", "LSAN_", "MALLOC_", "GLIBC_")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     environment.update(settings)
-    command = [*runner, binary, *entries]
+    command = [*runner, binary, *twin, *entries]
     done = subprocess.run(command, env=environment, capture_output=True, timeout=600)
     output = done.stderr.decode(errors="replace")
     found = re.findall(r"^program: (\w+)\n(.*?)^status: (-?\d+)$", output, re.M | re.S)
@@ -193,7 +191,7 @@ def missing_tool(flags, runner):
 
 def make_bundles(runs, library, folder, workers):
     """Returns the executables, by Column.bundle: each has all programs that can run in one process."""
-    keys = {(column.bundle, column.build + twin, mistake.source): None for mistake, column in runs for twin in TWINS}
+    keys = {(column.bundle, column.build, mistake.source): None for mistake, column in runs}
     made = {key: folder / f"{number}.o" for number, key in enumerate(keys)}
     bundles = {key[0]: folder / "".join(["all", *key[0]]) for key in keys}
 
@@ -216,18 +214,23 @@ def run_all(mistakes, columns, library, folder):
     runs = [(mistake, column) for column in columns for mistake in mistakes if mistake.is_in(column)]
     starts = {}  # the programs, by their tools and settings
     for mistake, column in sorted(runs, key=lambda run: not run[1].runner):  # the slow ones start first
-        starts.setdefault(column.start, []).extend(column.entry(twin, mistake.name) for twin in TWINS)
-    jobs = [(start, entries[at : at + AT_ONCE]) for start, entries in starts.items() for at in range(0, len(entries), AT_ONCE)]
-    said = {start: {} for start in starts}
+        starts.setdefault(column.start, []).append(column.entry(mistake.name))
+    jobs = [
+        (start, twin, entries[at : at + AT_ONCE])
+        for start, entries in starts.items()
+        for twin in TWINS
+        for at in range(0, len(entries), AT_ONCE)
+    ]
+    said = {(start, twin): {} for start in starts for twin in TWINS}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
         bundles = make_bundles(runs, library, folder, workers)
-        done = workers.map(lambda job: run_programs(job[0], bundles[job[0][0]], job[1]), jobs)
-        for (start, _), results in zip(jobs, done):
-            said[start].update(results)
+        done = workers.map(lambda job: run_programs(job[0], bundles[job[0][0]], *job[1:]), jobs)
+        for (start, twin, _), results in zip(jobs, done):
+            said[start, twin].update(results)
     cells, failed = {}, False
     for mistake, column in runs:
-        cells[mistake, column] = cell_of(*said[column.start][column.entry(WRONG, mistake.name)])
-        output, status = said[column.start][column.entry(CLEAN, mistake.name)]
+        cells[mistake, column] = cell_of(*said[column.start, WRONG][column.entry(mistake.name)])
+        output, status = said[column.start, CLEAN][column.entry(mistake.name)]
         lines = [line for line in output.splitlines() if not line.startswith("stage: ")]
         if lines or status != 0:
             print(f"{mistake.name}, its clean twin, {column.title}: exit status {status}", *lines[:1])

@@ -149,7 +149,11 @@ static void print_zone(const cli_context *cli, const struct advisor *advisor) {
     fprintf(cli->out, "\n%s1 block of %s lives throughout%s, by ", cli_bold(cli), cli_bytes(zone->size).text,
             cli_plain(cli));
     name_print(cli->out, frames, frames_first(frames));
-    fputs(": perhaps an allocator of the program's own is in it. kolk sees only malloc.\n", cli->out);
+    fputs(
+        ": perhaps an allocator of the program's own is in it. kolk sees only malloc.\n"
+        "With KOLK_RECORD_ALLOC and KOLK_RECORD_FREE in that allocator's functions (kolk_record.h), it sees what is in "
+        "the block.\n",
+        cli->out);
 }
 
 static void print_text(const cli_context *cli, const struct advisor *advisor) {

@@ -55,7 +55,7 @@ static bool find_zone(struct advisor *advisor) {
         bytes += alive[block]->size;
         if (!zone || alive[block]->size > zone->size) zone = alive[block];
     }
-    bool few = advisor->sources.allocations < ZONE_ALLOCATIONS;
+    bool few = advisor->sources.allocations < ZONE_ALLOCATIONS && trace->own == 0;
     if (few && zone && zone->size >= ZONE_BYTES && zone->size > bytes / 2) advisor->zone = zone;
     free(alive);
     return alive;

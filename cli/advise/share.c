@@ -7,10 +7,11 @@ _Static_assert((int)TRACE_RUNS_MOST <= (int)GAIN_SAMPLES, "gain_range takes no m
 static const double SMALL = 0.01;
 
 double share_program_ns(const struct trace *trace) {
-    return (double)trace_program_ns(trace->processor_ns, trace->recording_ns);
+    return trace->own > 0 ? 0 : (double)trace_program_ns(trace->processor_ns, trace->recording_ns);
 }
 
 const char *share_why_unknown(const struct trace *trace) {
+    if (trace->own > 0) return "the replay has malloc in place of the program's own allocator.";
     if (trace->processor_ns == 0) return "the trace has no processor time. kolk record writes it.";
     if (share_program_ns(trace) == 0)
         return "much of the trace's processor time was for recording. kolk record --runs 5 measures it without.";

@@ -65,7 +65,28 @@ void calls_add(struct calls *calls, uint32_t number, const uint64_t *frames, uin
 
 /* ---- Words ------------------------------------------------------------------------------------------------------- */
 
-static char *make_words(struct calls *calls, uint64_t frame, uint32_t module) {
+/* Keeps the words for a frame; NULL if there was no memory for them. Returns them. */
+static const char *keep_words(struct calls *calls, uint64_t key, char *words) {
+    void *all = calls->words;
+    if (!words) calls->has_no_memory = true;
+    if (!words || !have_room(calls, &all, &calls->word_room, calls->word_count, sizeof *calls->words)) {
+        free(words);
+        return "?";
+    }
+    calls->words = all;
+    calls->words[calls->word_count] = words;
+    for (char *at = words; *at; at++)
+        if (*at == '\n') *at = ' ';
+    if (!map_put(&calls->places, key, (uint32_t)calls->word_count)) calls->has_no_memory = true;
+    calls->word_count++;
+    return words;
+}
+
+static uint64_t key_of(uint64_t frame, uint32_t module) {
+    return frame ^ (uint64_t)module << 48;
+}
+
+static char *make_words(const struct calls *calls, uint64_t frame, uint32_t module) {
     char *text = NULL;
     size_t length;
     FILE *words = open_memstream(&text, &length);
@@ -74,29 +95,19 @@ static char *make_words(struct calls *calls, uint64_t frame, uint32_t module) {
         symbols_print(words, &calls->modules[module - 1], frame);
     else
         fprintf(words, "0x%" PRIx64, frame);
-    if (fclose(words) != 0) return NULL;
-    for (char *at = text; *at; at++)
-        if (*at == '\n') *at = ' ';
-    return text;
+    return fclose(words) == 0 ? text : NULL;
 }
 
 /* Returns the words for a frame. Each frame is looked up only once. */
 static const char *words_for(struct calls *calls, uint64_t frame, uint32_t module) {
-    uint64_t key = frame ^ (uint64_t)module << 48;
     uint32_t number;
-    if (map_get(&calls->places, key, &number)) return calls->words[number];
-    void *all = calls->words;
-    if (!have_room(calls, &all, &calls->word_room, calls->word_count, sizeof *calls->words)) return "?";
-    calls->words = all;
-    char *words = make_words(calls, frame, module);
-    if (!words) {
-        calls->has_no_memory = true;
-        return "?";
-    }
-    calls->words[calls->word_count] = words;
-    if (!map_put(&calls->places, key, (uint32_t)calls->word_count)) calls->has_no_memory = true;
-    calls->word_count++;
-    return words;
+    if (map_get(&calls->places, key_of(frame, module), &number)) return calls->words[number];
+    return keep_words(calls, key_of(frame, module), make_words(calls, frame, module));
+}
+
+void calls_add_name(struct calls *calls, uint32_t number, uint64_t address, const char *name) {
+    calls_add(calls, number, &address, 1);
+    keep_words(calls, key_of(address, find_module(calls, address)), strdup(name));
 }
 
 static void write_call(struct calls *calls, struct output *output, size_t number) {

@@ -31,6 +31,9 @@ void calls_add_module(struct calls *calls, bool is_first, struct module module);
 /* Adds the stack with the next number. */
 void calls_add(struct calls *calls, uint32_t number, const uint64_t *frames, uint32_t count);
 
+/* Adds a name, which lies at this address in the program, in place of a stack. */
+void calls_add_name(struct calls *calls, uint32_t number, uint64_t address, const char *name);
+
 /* Writes a line for each call. */
 void calls_write(struct calls *calls, struct output *output);
 

@@ -72,7 +72,7 @@ static char *change_thread(struct writer *writer, char *at, uint32_t thread) {
 }
 
 static char *put_caller(char *at, uint64_t stack, char verb) {
-    at = put_hex(put(at, "@ "), stack);
+    at = put_hex(put(at, "@ "), (uint32_t)stack);
     *at++ = ' ';
     *at++ = verb;
     *at++ = ' ';
@@ -91,7 +91,7 @@ static char *take_alloc(struct writer *writer, char *at, uint64_t word) {
     unsigned kind = WIRE_KIND(word);
     uint64_t size = take(writer), stack = take(writer);
     at = put_caller(at, stack, kind == WIRE_ALLOC ? '+' : kind == WIRE_CALLOC ? '*' : '%');
-    at = put_address(at, WIRE_ADDRESS(word));
+    at = put_address(at, WIRE_ADDRESS(word) | WIRE_LOW(stack));
     if (kind != WIRE_ALLOC) {
         *at++ = ' ';
         at = put_hex(at, take(writer));
@@ -101,6 +101,7 @@ static char *take_alloc(struct writer *writer, char *at, uint64_t word) {
 
 static char *take_realloc(struct writer *writer, char *at, uint64_t from) {
     uint64_t size = take(writer), stack = take(writer), to = take(writer);
+    from |= WIRE_LOW(stack);
     if (to == 0) return put_size(put_address(put_caller(at, stack, '!'), from), size);
     at = put_address(put(at, "< "), from);
     *at++ = '\n';
@@ -109,12 +110,12 @@ static char *take_realloc(struct writer *writer, char *at, uint64_t from) {
 
 static void write_operation(struct writer *writer, uint64_t word) {
     char *begin = output_room(writer->output, 256), *at = begin;
-    uint64_t address = WIRE_ADDRESS(word);
+    uint64_t address = WIRE_ADDRESS(word), stack;
     if (WIRE_THREAD(word) != writer->thread) at = change_thread(writer, at, WIRE_THREAD(word));
     switch (WIRE_KIND(word)) {
     case WIRE_FREE:
-        at = put_caller(at, take(writer), '-');
-        at = put_address(at, address);
+        stack = take(writer);
+        at = put_address(put_caller(at, stack, '-'), address | WIRE_LOW(stack));
         *at++ = '\n';
         break;
     case WIRE_REALLOC:
@@ -146,7 +147,23 @@ static void take_module(struct writer *writer, uint64_t word) {
     calls_add_module(&writer->calls, WIRE_IS_FIRST(word), module);
 }
 
+static void take_name(struct writer *writer, uint64_t word) {
+    uint32_t number = (uint32_t)take(writer), length = WIRE_COUNT(word);
+    uint64_t address = take(writer);
+    char text[WIRE_NAME_ROOM + 1];
+    for (uint32_t i = 0; i < length; i += 8) {
+        uint64_t part = take(writer);
+        memcpy(text + i % WIRE_NAME_ROOM, &part, 8);
+    }
+    text[length] = '\0';
+    calls_add_name(&writer->calls, number, address, text);
+}
+
 static void take_stack(struct writer *writer, uint64_t word) {
+    if (WIRE_IS_NAME(word)) {
+        take_name(writer, word);
+        return;
+    }
     uint64_t frames[WIRE_DEPTH] = {0};
     uint32_t number = (uint32_t)take(writer);
     for (uint32_t i = 0; i < WIRE_COUNT(word); i++) frames[i % WIRE_DEPTH] = take(writer);

@@ -5,6 +5,7 @@
 #include "../print.h"
 #include "load.h"
 #include "player.h"
+#include "slots.h"
 
 static const char details[] =
     LOAD_HELP "\n"
@@ -14,11 +15,28 @@ static const char details[] =
               "shown. Before them, each object is filled and verified, and memory measured, in a\n"
               "process of its own.\n"
               "\n"
+              "With --pool, the recorded allocations of one of the program's own kolk pools are done\n"
+              "with so many slots instead: how many fail, or evict which objects? The names are in a\n"
+              "recording of a program that contains KOLK_RECORD_POOLS() (kolk_record.h). The program\n"
+              "itself is not there: what it would have done after a failure is not in the numbers.\n"
+              "\n"
               "To record a program that calls mtrace() at its beginning (glibc 2.34 or newer):\n"
               "  MALLOC_TRACE=my.mtrace LD_PRELOAD=libc_malloc_debug.so.0 ./my-program\n"
               "For one that doesn't, preload mtrace.so too, made by\n"
               "  echo 'void mtrace(void); __attribute__((constructor)) void f(void) { mtrace(); }' |\n"
               "      cc -shared -fPIC -o mtrace.so -x c -\n";
+
+static const char *pool;
+
+static const cli_option options[] = {
+    {.name = "pool",
+     .letter = 'p',
+     .kind = CLI_TEXT,
+     .argument = "NAME=SLOTS[,evict_oldest]",
+     .value = &pool,
+     .help = "what happens with so many slots"},
+    {0},
+};
 
 /* ---- Measuring --------------------------------------------------------------------------------------------------- */
 
@@ -194,7 +212,20 @@ static int load(struct replay *replay, const char *path) {
     return CLI_OK;
 }
 
+static int run_pool(const cli_context *cli, const char *path) {
+    struct trace trace;
+    struct slots slots;
+    if (!slots_parse(&slots, pool))
+        return cli_fail(CLI_USAGE, "--pool expects NAME=SLOTS or NAME=SLOTS,evict_oldest, not '%s'", pool);
+    int code = load_trace(&trace, path, &path);
+    if (code == CLI_OK) code = slots_run(&slots, &trace, path);
+    if (code == CLI_OK) slots_print(cli, &slots, path);
+    trace_free(&trace);
+    return code;
+}
+
 static int run(cli_context *cli, int count, char **arguments) {
+    if (pool) return run_pool(cli, count > 0 ? arguments[0] : NULL);
     static struct replay replay;
     int code = load(&replay, count > 0 ? arguments[0] : NULL);
     if (code == CLI_OK) code = check(cli, &replay);
@@ -211,5 +242,6 @@ const cli_verb cli_replay = {
     .most_arguments = 1,
     .summary = "serves a program's recorded allocations from pools and a heap, beside malloc",
     .details = details,
+    .options = options,
     .run = run,
 };

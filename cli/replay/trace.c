@@ -232,6 +232,7 @@ static uint8_t function_of(char verb) {
 static bool add_alloc(struct reader *reader, const struct record *record) {
     trace_op op = {.kind = TRACE_ALLOC, .size = record->size, .by = function_of(record->verb)};
     op.more = record->more < UINT32_MAX ? (uint32_t)record->more : UINT32_MAX;
+    reader->trace->own += record->address >> 63;
     if (!number_caller(reader, record->caller, &op.caller) || !end_unseen(reader, record->address)) return false;
     if (!take_block(reader, &op.block)) return false;
     return map_put(&reader->blocks, record->address, op.block) ? add_op(reader, op) : fail_memory(reader);

@@ -23,6 +23,9 @@
  *     = Ran PROCESSOR RECORDING WALL     nanoseconds: the processor time that the program took, how much of that was
  *                                  for recording (0 if it is that of a run without recording), and the time that passed
  *
+ * Addresses from 2^63 on are objects of a zone of the program's own, or of kolk's pools, whose CALLER has the pool's name
+ * as its FRAMES (kolk_record.h). The block in which they lie has its own lines.
+ *
  * CALLER is a file with a function or an address in it. "@ CALLER" is missing if glibc could not determine the caller.
  * C++'s operators new and delete are functions that call malloc and free, so they are in FRAMES, or left by a jump.
  * Numbers are hexadecimal. The trace of a program that ends without calling muntrace has no "= End".
@@ -76,6 +79,7 @@ struct trace {
     uint32_t blocks, callers;
     char **names;     /* of the callers: the FRAMES, or CALLER itself; "" if the caller is missing */
     uint64_t failed;  /* allocations that returned NULL */
+    uint64_t own;     /* allocations that are not malloc's */
     uint64_t unknown; /* frees and reallocs of blocks from before the recording */
 
     /* The file is cut off in this line, so that the lines before it are all that there is; 0: it is whole. Names of

@@ -7,9 +7,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The caller of malloc: its return address, and the stack pointer there. */
+/* The caller of malloc: its return address, and the stack pointer there; or the name of a pool, and NULL for none. */
 struct caller {
     uintptr_t site, stack;
+    const char *pool;
 };
 
 /* ---- ring.c: whether this process records, the lock, the ring --------------------------------------------------- */
@@ -76,7 +77,7 @@ void record_slow_end(struct timing timing);
 
 bool record_stacks_begin(void); /* returns false if there is no memory */
 
-/* Returns the number of the calling thread's stack. Called without the lock. */
+/* Returns the number of the calling thread's stack, or of the pool's name. Called without the lock. */
 uint32_t record_stack(struct caller caller);
 
 /* ---- modules.c --------------------------------------------------------------------------------------------------- */

@@ -21,11 +21,14 @@
 #include <stdlib.h>
 
 #define EXPORT __attribute__((visibility("default")))
-#define CALLER ((struct caller){(uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa()})
+#define CALLER ((struct caller){(uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa(), NULL})
 
 /* Functions of C23, which older headers do not declare. */
 EXPORT void free_sized(void *block, size_t size);
 EXPORT void free_aligned_sized(void *block, size_t align, size_t size);
+
+/* What kolk_record.h calls. */
+EXPORT void kolk_record_object(const char *pool, const void *from, const void *to, size_t size);
 
 /* ---- The next library's functions -------------------------------------------------------------------------------- */
 
@@ -111,7 +114,7 @@ static void record(const void *block, uint64_t *words, size_t count, size_t stac
     record_here.inside = true;
     struct timing timing = record_cost_begin();
     words[0] = here_and(block, (unsigned)words[0]);
-    words[stack] = record_stack(caller);
+    words[stack] = record_stack(caller) | ((uint64_t)(uintptr_t)block & 7) << 32;
     put_record(words, count);
     record_cost_end(timing);
     record_here.inside = false;
@@ -225,6 +228,23 @@ EXPORT void free_sized(void *block, size_t size) {
 EXPORT void free_aligned_sized(void *block, size_t align, size_t size) {
     (void)align, (void)size;
     free_for(block, CALLER);
+}
+
+/* ---- Objects that do not come from malloc ------------------------------------------------------------------------ */
+
+EXPORT void kolk_record_object(const char *pool, const void *from, const void *to, size_t size) {
+    struct caller caller = CALLER;
+    caller.pool = pool;
+    if ((!from && !to) || !recording()) return;
+    const void *own = (const void *)((uintptr_t)(from ? from : to) | WIRE_OWN);
+    uint64_t freed[] = {WIRE_FREE, 0}, taken[] = {WIRE_ALLOC, size, 0};
+    uint64_t resized[] = {WIRE_REALLOC, size, 0, (uintptr_t)to | WIRE_OWN};
+    if (from && to)
+        record(own, resized, 4, 2, caller);
+    else if (to)
+        record(own, taken, 3, 2, caller);
+    else
+        record(own, freed, 2, 1, caller);
 }
 
 /* ---- The start --------------------------------------------------------------------------------------------------- */

@@ -194,7 +194,30 @@ static __attribute__((noinline)) uint32_t walk_and_number(struct cache *cache, s
     return number;
 }
 
+/* A name counts as a stack of one frame, which is its address. */
+static uint32_t number_name(const char *name) {
+    struct stack stack = {.frames = {(uintptr_t)name}};
+    record_lock();
+    uint32_t *place = find_number(&stack);
+    if (!*place && last_number + 1 < WIRE_STACKS) {
+        uint64_t text[WIRE_NAME_ROOM / 8] = {0};
+        size_t length = strnlen(name, WIRE_NAME_ROOM), count = (length + 7) / 8;
+        memcpy(text, name, length);
+        stacks[++last_number] = stack;
+        uint64_t words[] = {WIRE_STACK | 1 << 8 | (uint64_t)length << 16, last_number, (uintptr_t)name};
+        record_begin(3 + count);
+        record_put(words, 3);
+        record_put(text, count);
+        record_end();
+        *place = last_number;
+    }
+    uint32_t number = *place;
+    record_unlock();
+    return number;
+}
+
 uint32_t record_stack(struct caller caller) {
+    if (caller.pool) return number_name(caller.pool);
     struct cache *cache = record_here.cache;
     if (__builtin_expect(!cache, 0)) cache = get_cache();
     const struct memory *set = cache ? find_set(cache, caller) : NULL;

@@ -21,7 +21,7 @@ esac
 program=$(mktemp)
 trap 'rm -rf "$program" "$program".*' EXIT
 
-for header in include/kolk.h include/kolk/*.h adapters/*/kolk/*.h; do
+for header in include/kolk.h include/kolk/*.h adapters/*/kolk/*.h preload/record/kolk_record.h; do
   folder=-I${header%/kolk*}
   [ "$folder" != -Iinclude/kolk ] || folder=-Iinclude
   for variant in "" -DKOLK_EXTERN -ffreestanding; do

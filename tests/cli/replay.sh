@@ -49,6 +49,24 @@ END
 cmake -P read.cmake > out 2> err
 check 'its JSON' [ "$(cat values)" = 'small 5 3 2 1 128 1 2048 3 3 ' ]
 
+# ---- one pool, with other capacities ----
+
+# Three objects live for 1, 3 and 2 allocations of their own pool, the fourth one to the end; there is another pool.
+printf '@ a b + 0x10 0x8\n@ c + 0x90 0x8\n@ a b + 0x20 0x8\n@ a b - 0x10\n@ a b + 0x30 0x8\n@ a b + 0x40 0x8\n@ c - 0x90\n@ a b - 0x20\n@ a b - 0x30\n' > pools
+run 0 "$kolk" replay --pool 'a b=3' pools
+prints '^a b, as recorded: 4 allocations, at most 3 alive$' '^with 3 slots: at most 3 alive, 0 failed, 0 evicted$'
+run 0 "$kolk" replay --pool 'a b=2' pools
+prints '^with 2 slots: at most 2 alive, 1 failed, 0 evicted$'
+run 0 "$kolk" replay --pool 'a b=2,evict_oldest' pools
+prints '^with 2 slots, evict_oldest: at most 2 alive, 0 failed, 1 evicted, when they had lived for 2 to 2 allocations$'
+run 0 "$kolk" replay --json -p 'a b=1,evict_oldest' pools
+prints '^  "pool": "a b",$' '^  "recorded": 4,$' '^  "recorded_peak": 3,$' '^  "capacity": 1,$' '^  "peak": 1,$' '^  "failed": 0,$' \
+  '^  "evicted": 3,$' '^  "youngest_evicted": 1,$' '^  "oldest_evicted": 1$'
+refused 2 "pools: no pool has the name 'a' in it. KOLK_RECORD_POOLS (kolk_record.h) records pools" replay --pool a=1 pools
+for wrong in '' a '=1' 'a=' 'a=0' 'a=x' 'a=1,' 'a=1,evict' 'a=1000000000' 'a=1,evict_oldest '; do
+  refused 2 "--pool expects NAME=SLOTS or NAME=SLOTS,evict_oldest, not '$wrong'" replay --pool "$wrong" pools
+done
+
 # ---- invalid traces ----
 
 not_ours="expected '@ CALLER + ADDRESS SIZE' or its like, as glibc's mtrace writes it, not"

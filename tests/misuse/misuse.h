@@ -1,14 +1,15 @@
 /* misuse.h: the vocabulary of the mistakes in this folder. Each of them is a program, which makes one mistake and
  * continues. One source makes several programs: on kolk_pool; with -DPACKED on kolk_slotmap; with -DSHARED on
- * kolk_shared; with -DRESOURCE on kolk_resource_pool; with -DHEAP on kolk_heap; with -DMALLOC on malloc; and with
- * -DCLEAN the twin of each without the mistake.
+ * kolk_shared; with -DRESOURCE on kolk_resource_pool; with -DHEAP on kolk_heap; and with -DMALLOC on malloc. Each has a
+ * clean twin, without the mistake.
  *
  * The programs of a file are one executable, because compiling takes longer than running, as does starting a tool:
  *
  *     gcc -Iinclude tests/misuse/pool.c libkolk.a -o mistakes && ./mistakes double_free_later leak_exit
  *
- * The arguments name the programs, each of which runs in a fork of a fresh process. Files that are compiled in
- * different ways can be linked into one executable too: -DBUILD=_clean appends this word to the names. On stderr:
+ * The arguments name the programs, each of which runs in a fork of a fresh process. Behind the word "clean", their clean
+ * twins run, all in one fork. Files that are compiled in different ways can be linked into one executable too:
+ * -DBUILD=_heap appends this word to the names. On stderr:
  *
  *     program: NAME
  *     stage: misuse    the mistake is made now; the verbs inside it are not announced
@@ -29,15 +30,11 @@
 
 #define SIZE 32 /* bytes of an object */
 
-/* WRONG: statements only of the program with the mistake. RIGHT: statements only of its clean twin. */
-#ifdef CLEAN
-#define WRONG(call) (void)0
-#define RIGHT(call) call
-#else
-#define WRONG(call) begin_misuse(), call, end_misuse()
-#define RIGHT(call) (void)0
-#endif
+/* WRONG: what only the program with the mistake does. RIGHT: what only its clean twin does. */
+#define WRONG(call) (is_clean ? (void)0 : (begin_misuse(), (void)(call), end_misuse()))
+#define RIGHT(call) (is_clean ? (void)(call) : (void)0)
 
+__attribute__((weak)) bool is_clean; /* weak, as each file of an executable has it, as main is below */
 static bool in_misuse;
 
 /* Prints to stderr, which is unbuffered like the reports, so the lines are in the order of events. */
@@ -332,26 +329,33 @@ struct program {
 };
 extern const struct program __start_programs[], __stop_programs[];
 
-static int run_forked(int (*run)(void)) {
+static int run_named(const char *name) {
+    const struct program *program = __start_programs;
+    while (program < __stop_programs && strcmp(program->name, name) != 0) program++;
+    if (program == __stop_programs) exit(1);
+    fprintf(stderr, "program: %s\n", name);
+    alarm(60);
+    return program->run();
+}
+
+/* Returns the status of the last one. */
+static int run_forked(char **names, int count) {
     int status;
     pid_t child = fork();
     if (child < 0) exit(1);
     if (child == 0) {
-        alarm(60);
-        exit(run());
+        for (; count > 1; count--) fprintf(stderr, "status: %d\n", run_named(*names++));
+        exit(run_named(*names));
     }
     if (waitpid(child, &status, 0) != child) exit(1);
     return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* Weak, as each file of an executable has it. */
 __attribute__((weak)) int main(int argc, char **argv) {
-    for (int i = 1; i < argc; i++)
-        for (const struct program *program = __start_programs; program < __stop_programs; program++) {
-            if (strcmp(program->name, argv[i]) != 0) continue;
-            fprintf(stderr, "program: %s\n", argv[i]);
-            fprintf(stderr, "status: %d\n", run_forked(program->run));
-        }
+    is_clean = argc > 1 && strcmp(argv[1], "clean") == 0;
+    int each = is_clean ? argc - 2 : 1;
+    for (char **name = argv + 1 + is_clean; *name; name += each)
+        fprintf(stderr, "status: %d\n", run_forked(name, each));
     return 0;
 }
 

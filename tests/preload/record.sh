@@ -6,6 +6,8 @@
 #                 cannot be run or recorded
 #     advice      the advice of kolk advise for tests/preload/advised.c, with and without lines and symbols; its header
 #                 compiles
+#     zones       objects of a zone, in programs that are linked in each way; without its macros, only a hint
+#     pools       kolk's pools, by name, and what would happen with other capacities
 #     times       the processor time of the program, without its children
 #     programs    everyday programs: their traces are replayed (full runs take long)
 # Usage: CC=... KOLK=... record.sh WAY BUILD
@@ -311,6 +313,70 @@ arena advised_64_pool 64 16
 shared advised_80_pool 80 16
 END
   is '^advised_40_pool: advised\+0x[0-9a-f]+, through advised\+0x[0-9a-f]+$' "$work/out"
+}
+
+zones() {
+  local way folder_of=tests/cli/zone
+  has_names || { echo "skipped: kolk has no libdw"; exit 77; }
+  for way in "-O0 -fpie -pie" "-O2 -fpie -pie" "-O2 -fno-pie -no-pie" "-O2 -shared -fPIC"; do
+    case $way in # in the program, or in a library
+      *-shared*) compile $way tests/preload/zoned.c -Ipreload/record -o "$work/libzone.so" -ldl &&
+        compile -O2 "$folder_of/game.c" "$work/libzone.so" -o "$work/zoned" ;;
+      *) compile $way "$folder_of/game.c" tests/preload/zoned.c -Ipreload/record -o "$work/zoned" -ldl ;;
+    esac
+    ends 0 record "$work/zoned"
+    advises "$way" << 'END'
+arena ck_calloc_pool 24 8
+pool spawn_pool 56 8
+END
+    is '^spawn_pool: spawn \(game.c:[0-9]+\), through Z_Malloc$' "$work/out"
+    is '^  Freed at kill \(game.c:[0-9]+\), through Z_Free' "$work/out"
+    is '^ck_calloc_pool: ck_calloc \(zoned.c:[0-9]+\), through Z_Malloc$' "$work/out"
+    is '^  Freed at ck_free \(zoned.c:[0-9]+\)' "$work/out"
+    is '^leave it: name_of \(game.c:[0-9]+\), through Z_Malloc$' "$work/out"
+    is "cannot be told: the replay has malloc in place of the program's own allocator.$" "$work/out"
+    ! grep -q throughout "$work/out" || fail "$way: it asks for macros that are there"
+    cp "$work/err" "$work/said"
+    "$work/zoned" | cmp - <("$KOLK" record -q -o "$trace" -- "$work/zoned") || fail "$way: it prints something else"
+  done
+
+  # Linked statically it cannot be recorded, and runs as without the macros.
+  if "$CC" -O2 -w -static "$folder_of/game.c" tests/preload/zoned.c -Ipreload/record -o "$work/static" -ldl 2> "$work/err"; then
+    ends 1 record "$work/static"
+    is "nothing was recorded: it is linked statically" "$work/err"
+    "$work/zoned" | cmp - "$work/out"
+  fi
+
+  compile -DSILENT "$folder_of/game.c" tests/preload/zoned.c -o "$work/zoned"
+  ends 0 record "$work/zoned"
+  ends 0 "$KOLK" advise "$trace"
+  is "^1 block of 2.0 MiB lives throughout, by Z_Malloc .*: perhaps an allocator of the program's own is in it" "$work/out"
+  is '^With KOLK_RECORD_ALLOC and KOLK_RECORD_FREE in .* \(kolk_record.h\), it sees what is in the block.$' "$work/out"
+}
+
+# with ARGUMENT PATTERN: what kolk replay says of this pool
+with() {
+  ends 0 "$KOLK" replay --pool "$1" "$trace"
+  is "$2" "$work/out"
+}
+
+pools() {
+  compile -w -Iinclude -Ipreload/record tests/preload/pooled.c "$build/libkolk.a" -o "$work/pooled" -ldl
+  ends 0 "$work/pooled"
+  ends 0 record "$work/pooled"
+  zstd -dcq "$trace" > "$work/text"
+  is '^= Call [0-9a-f]+ bullets$' "$work/text"
+  with bullets=1000 '^bullets, as recorded: 2,000 allocations, at most 204 alive$'
+  is '^with 1,000 slots: at most 204 alive, 0 failed, 0 evicted$' "$work/out"
+  with bullets=128 '^with 128 slots: at most 128 alive, 720 failed, 0 evicted$'
+  with bullets=128,evict_oldest '^with 128 slots, evict_oldest: at most 128 alive, 0 failed, 1,872 evicted, when they had lived for 128 to 128 allocations$'
+  with '?=2' '^with 2 slots: at most 2 alive, 0 failed, 0 evicted$' # its objects have 4 bytes each
+
+  # Blocks of no malloc are told from those of malloc at the same address.
+  ends 0 "$KOLK" replay --json "$trace"
+  is '"unknown_left_out": 0,' "$work/out"
+  is '"failed_left_out": 0,' "$work/out"
+  [[ $(grep -Ec '^@ [0-9a-f]+ [-+>] 8000[0-9a-f]{12}( |$)' "$work/text") == 12005 ]] || fail "not all is in it"
 }
 
 # The time is that of the recorded process: what its children take does not count, and what recording takes is told.
