@@ -115,7 +115,7 @@ async function testSound(page) {
     plays = true; // but no frame passes except these
     const isStolen = () => [...new Uint8Array(c.memory.buffer, c.cells(MIXED), 6)].findIndex(byte => (byte & 7) === STOLEN);
     let was, slot = -1, silenced = 0;
-    for (let n = 0; n < 5000 && slot < 0; n++) was = [...playing], silenced = stops, pass(1), slot = isStolen();
+    for (let n = 0; n < 1000 && slot < 0; n++) was = [...playing], silenced = stops, pass(1), slot = isStolen();
     plays = false;
     return slot >= 0 && stops > silenced && was[slot].source !== playing[slot].source && playing[slot].life === words(c.sounds(), 12)[2 * slot]; })()`);
   check('a theft is heard', heard);
