@@ -25,7 +25,7 @@
 #include <string.h>
 
 enum { BULLETS = 32, ROCKS = 24, LIGHTS = 96, VOICES = 6, PLATES = 4, PARTS = 1 + PLATES };
-enum { EVERY = 3, MOMENTS = 200, MOMENT_BYTES = 10240 };
+enum { EVERY = 3, MOMENTS = 200, MOMENT_BYTES = 8192 };
 enum { HIGH = 160, SHIPS = 3, FIRST_BOSS = 600, NEXT_BOSS = 1200, FLASH = 8, STOLEN_FOR = 24 };
 enum { UP = 1, DOWN = 2, LEFT = 4, RIGHT = 8, FIRE = 16, REWIND = 32, POINT = 64 }; /* keys; POINT: fly to a point */
 enum { SPARK, CORE, PLATE, BULLET, ENEMY, ROCK };                                   /* kinds of things */
@@ -86,7 +86,7 @@ static uint8_t just_used[POOLS][LIGHTS], stolen[VOICES]; /* by slot, for how man
 
 /* What the page shows as numbers, in the order in which the page reads it. */
 static struct figures {
-    uint32_t frame, score, ships, shield, over, boss, kept, plays_itself;
+    uint32_t frame, score, ships, shield, over, kept, plays_itself;
     uint32_t lives, checks, mistakes, rewinds, refused_boss, boss_parts;
     struct pool_figures {
         uint32_t count, capacity, peak, failed, evictions;
@@ -516,14 +516,12 @@ static void show_things(void) {
 
 /* Brings all that the page reads up to date. */
 EXPORT(figures) const struct figures *show_figures(void) {
-    const struct light *core = lights_get(&lit, game.parts[0]);
     const struct rock *target = rocks_get(&belt, game.target);
     figures.frame = game.frame;
     figures.score = game.score;
     figures.ships = game.ships;
     figures.shield = game.shield;
     figures.over = game.over;
-    figures.boss = core ? core->health : 0;
     figures.kept = kept;
     for (int n = 0; n < POOLS; n++) {
         kolk_stats stats;

@@ -39,7 +39,7 @@ const c = start();
 const words = (at, n) => new Int32Array(c.memory.buffer, at, n), floats = (at, n) => new Float32Array(c.memory.buffer, at, n);
 
 // The members of struct figures, in their order.
-const members = ['frame', 'score', 'ships', 'shield', 'over', 'boss', 'kept', 'playsItself',
+const members = ['frame', 'score', 'ships', 'shield', 'over', 'kept', 'playsItself',
   'lives', 'checks', 'mistakes', 'rewinds', 'refusedBoss', 'bossParts'];
 const poolMembers = ['count', 'capacity', 'peak', 'failed', 'evictions'], places = ['x', 'y', 'targetX', 'targetY'];
 const HIGH = 160, UP = 1, DOWN = 2, LEFT = 4, RIGHT = 8, FIRE = 16, REWIND = 32, POINT = 64;

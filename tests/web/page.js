@@ -52,7 +52,7 @@ async function testPlay(page) {
 
 // A moment is restored as it was: score, positions, pools, and what follows from the same keys.
 async function testRewind(page) {
-  const {text} = use(page);
+  const {text, down, up} = use(page);
   const aim = `(() => { const rows = floats(c.things(), shown.things * ROW);
     for (let at = 0; at < rows.length; at += ROW)
       if (rows[at] === ROCK && rows[at + 1] > shown.x + 20) return FIRE | (rows[at + 2] < shown.y ? UP : DOWN);
@@ -65,7 +65,7 @@ async function testRewind(page) {
   check('a rock is shot', await played(3000, 'shown.score > 0 && shown.frame % 3 === 0'));
   const [then, score, shots] = await page.run(`[${state}, shown.score, ${live(0)}]`);
   check('the score is shown', +(await text('score')).replace(',', '') === score);
-  check('more rocks are shot', await played(1500, `shown.score >= ${score} + 60 && shown.frame % 3 === 0`));
+  check('more rocks are shot', await played(500, `shown.score >= ${score} + 30 && shown.frame % 3 === 0`));
   const later = await page.run(`[${state}, shown.frame, shown.lives]`);
   await page.run(`keys = REWIND; while (shown.frame > ${JSON.parse(then)[0]}) pass(1); keys = 0`);
   check('a rewind restores score, positions and all things', await page.run(state) === then && await page.run(live(0)) === shots);
@@ -74,6 +74,16 @@ async function testRewind(page) {
   check('the same keys give the same game', await page.run(state) === later[0]);
   await page.run('keys = REWIND; for (let n = 0; n < 400; n++) pass(1); keys = 0');
   check('the ring ends at its oldest moment', await page.run('shown.kept === 1 && shown.mistakes === 0'));
+
+  const end = 'for (let n = 0; n < 2000 && read().over < 50; n++) c.step(10, 0, 0, 0, 400); plays = true, draw(), plays = false';
+  await page.run(end);
+  check('the game ends', (await text('banner')).startsWith('No ship is left') && await text('ships') === '0');
+  await page.run('keys = REWIND, pass(1), keys = 0');
+  check('a rewind goes on with it', await page.run('shown.over === 0 && shown.ships === 1'));
+  await page.run(end);
+  await down(' ', 'Space');
+  check('Space begins a new one', await page.run('plays && shown.over === 0 && shown.ships === 3'));
+  await up(' ', 'Space');
 }
 
 // The game plays itself: every pool is valid after each frame, and keeps what it promises.
@@ -155,8 +165,8 @@ async function testClassics(page) {
   const figures = n => page.run(`${card(n)}.querySelector('.figures').textContent`);
 
   check('Bitpool', await strip(0) === '0 0 0 0 0 0 0 0 0 0 1 1 1 1 1' && await figures(0) === '5 of 15 available');
-  await click(cell(0, 7));
   await click(cell(0, 2));
+  await click(cell(0, 7));
   check('objects are returned', await strip(0) === '0 0 1 0 0 0 0 1 0 0 1 1 1 1 1' && await figures(0) === '7 of 15 available');
   await click(cell(0, 14));
   check('the lowest comes first: ' + await said(0), await said(0) === 'GetObject: slot 2');
@@ -164,7 +174,9 @@ async function testClassics(page) {
   check('and then none', await said(0) === 'GetObject: NULL, the pool is full' && await figures(0) === '0 of 15 available');
 
   check('holes', await strip(1) === '1 1 1 – – – 1 1 – 1 – –' && await page.run(`${cell(1, 3)}.className`) === 'next');
-  for (let n = 0; n < 4; n++) await press(1, 'Add');
+  const added = [];
+  for (let n = 0; n < 4; n++) await press(1, 'Add'), added.push(await said(1));
+  check('3, 4, 5, 8', added.join(', ') === 'Add: slot 3, Add: slot 4, Add: slot 5, Add: slot 8');
   check('are filled from the lowest one on', await strip(1) === '1 1 1 2 2 2 1 1 2 1 – –');
   await click(cell(1, 0));
   check('a click makes one', await strip(1) === '– 1 1 2 2 2 1 1 2 1 – –' && await figures(1) === '9 of 12 alive');
