@@ -9,7 +9,7 @@ SECONDS ?= 60
 
 help:
 	@echo 'make demo      what kolk is, in a minute: reported mistakes, connections, a recorded program'
-	@echo 'make web       a pool at work in the browser: build/web/kolk.html, one page that needs no network'
+	@echo 'make web       a game of pools in the browser: build/web/kolk.html, one page that needs no network'
 	@echo 'make bank      money moves by a pool of connections to PostgreSQL, on a server that is thrown away'
 	@echo 'make test      the tests, the long ones in part; KOLK_TEST_EFFORT=full: all of their work'
 	@echo 'make try       one test, TEST=test_pool_full, or those of a folder, TEST=pool: built and run in seconds'

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Draws docs/img/web.png: the page of make web, as headless Chromium shows it after the same frames each time.
+# Draws docs/img/web.png: the game of make web, as headless Chromium shows it after the same frames each time.
 # Usage: tools/web_picture.sh [FOLDER]    where kolk.html is (default: build/web)
 set -euo pipefail
 page=$(realpath "${1:-build/web}/kolk.html")
@@ -10,12 +10,11 @@ const {open} = require(process.argv[2]);
 (async () => {
   const [folder, page] = process.argv.slice(3), width = 1080;
   const browser = await open(process.env.BROWSER || 'chromium', folder + '/profile');
-  const look = await browser.page('file://' + page, width, 900, {dark: true, still: true}); // still: it waits after a few frames
-  await look.run(`byId('oldest').click(); pass(1562); c.take_newest(); pass(14)`);
-  const height = await look.run('document.body.scrollHeight');
-  await look.tell('Emulation.setDeviceMetricsOverride', {width, height, deviceScaleFactor: 1, mobile: false});
-  await look.run('new Promise(requestAnimationFrame).then(() => new Promise(requestAnimationFrame))');
-  await look.picture(folder + '/web.png');
+  const look = await browser.page('file://' + page, width, 800, {dark: true, still: true}); // still: no other frames pass
+  const height = await look.run(`begin(true), c.step(830, 0, 0, 0, 420), draw(), write(byId('banner'), '');
+    Math.round(byId('strips').getBoundingClientRect().bottom + 12)`);
+  const {data} = await look.tell('Page.captureScreenshot', {clip: {x: 0, y: 0, width: width - 15, height, scale: 1}});
+  require('fs').writeFileSync(folder + '/web.png', Buffer.from(data, 'base64'));
   await browser.close();
 })();
 END

@@ -1,4 +1,5 @@
 'use strict';
+const still = matchMedia('(prefers-reduced-motion: reduce)');
 const byId = id => document.getElementById(id);
 const count = n => n.toLocaleString('en-US');
 
@@ -9,16 +10,16 @@ function add(parent, name, text, attributes) {
   return parent.appendChild(node);
 }
 
-function bytes(n) {
-  return n < 1024 ? n + ' B' : (n / 1024).toFixed(n < 10240 ? 1 : 0) + ' KiB';
+function write(node, text) {
+  if (node.textContent !== text) node.textContent = text;
 }
 
-// ---- The two instances of sparkles.c ---------------------------------------------------------------------------------
+// ---- game.c and classics.c ---------------------------------------------------------------------------------------------
 
 const program = new WebAssembly.Module(Uint8Array.from(atob(byId('wasm').textContent), c => c.charCodeAt(0)));
 
 // What kolk asks of a system gets 0 as the answer: there is no environment, and nobody else.
-function begin(twin) {
+function start() {
   const imports = {};
   for (const {module, name} of WebAssembly.Module.imports(program)) (imports[module] ??= {})[name] = () => 0;
   let its;
@@ -28,74 +29,69 @@ function begin(twin) {
     memory.setUint32(size, 0, true);
     return 0;
   };
-  if (twin) imports.twin = {malloc: twin.malloc, free: twin.free, usable: twin.usable};
   its = new WebAssembly.Instance(program, imports).exports;
   its._initialize();
+  if (its.make() !== 0) throw new Error('the pools could not be made');
   return its;
 }
 
-const heap = begin(), c = begin(heap);
+const c = start();
+const words = (at, n) => new Int32Array(c.memory.buffer, at, n), floats = (at, n) => new Float32Array(c.memory.buffer, at, n);
 
 // The members of struct figures, in their order.
-const members = ['capacity', 'count', 'peak', 'failed', 'evictions', 'fresh', 'committed', 'secondCount', 'secondCapacity', 'secondFresh',
-  'span', 'holes', 'holeBytes', 'largestHole', 'fittingBytes', 'liveBytes', 'granules', 'yours', 'low', 'high', 'slot', 'generation',
-  'inSecond', 'slotGeneration', 'twinAt', 'twinGranules', 'rows', 'waves'];
-const places = ['x', 'y', 'tipX', 'tipY'];
-const ROW = 14, BRIGHTEST = 127, BLOCK_BEGINS = 128, NO_HANDLE = 0, ALIVE = 1;
+const members = ['frame', 'score', 'ships', 'shield', 'over', 'kept', 'playsItself',
+  'lives', 'checks', 'mistakes', 'rewinds', 'refusedBoss', 'bossParts'];
+const poolMembers = ['count', 'capacity', 'peak', 'failed', 'evictions'], places = ['x', 'y', 'targetX', 'targetY'];
+const HIGH = 160, UP = 1, DOWN = 2, LEFT = 4, RIGHT = 8, FIRE = 16, REWIND = 32, POINT = 64;
+const SPARK = 0, CORE = 1, PLATE = 2, BULLET = 3, ENEMY = 4, ROCK = 5, ROW = 6, FIRED = 0, BELT = 1, LIT = 2, MIXED = 3;
 
 function read() {
-  const at = c.figures(), numbers = new Uint32Array(c.memory.buffer, at), now = {};
-  members.forEach((name, n) => { now[name] = numbers[n]; });
-  const floats = new Float32Array(c.memory.buffer, at + 4 * members.length);
-  places.forEach((name, n) => { now[name] = floats[n]; });
-  return now;
-}
-
-function textAt(at) {
-  const memory = new Uint8Array(c.memory.buffer);
-  return new TextDecoder().decode(memory.subarray(at, memory.indexOf(0, at)));
+  let at = c.figures();
+  const named = (names, numbers) => Object.fromEntries(names.map((name, n) => [name, numbers[n]]));
+  const next = n => words((at += 4 * n) - 4 * n, n);
+  const now = named(members, next(members.length));
+  now.pools = [FIRED, BELT, LIT, MIXED].map(() => named(poolMembers, next(poolMembers.length)));
+  [now.things] = next(1);
+  return Object.assign(now, named(places, floats(at, places.length)));
 }
 
 // ---- Light -------------------------------------------------------------------------------------------------------------
 
-const fire = [[1, .9, .6], [1, .62, .15], [1, .22, .15], [.8, .08, .5], [.28, .1, .85], [.05, .06, .4]];
-const embers = [[.002, .002, .01], [.025, .01, .16], [.2, .03, .3], [.9, .14, .16], [1.8, .7, .1], [2.6, 1.9, .7]];
-const orders = [[0, 1, 2], [1, 0, 2], [2, 1, 0]]; // a tint swaps two of the channels
+const fire = [[.05, .06, .4], [.28, .1, .85], [.8, .08, .5], [1, .22, .15], [1, .62, .15], [1.4, 1.3, .9]];
+const AGES = 16, HALO = 16;
 
 function between(ramp, place) {
-  const step = Math.min(Math.max(place, 0), 1) * (ramp.length - 1), below = Math.min(Math.floor(step), ramp.length - 2);
+  const step = place * (ramp.length - 1), below = Math.min(Math.floor(step), ramp.length - 2);
   return ramp[below].map((light, n) => light + (ramp[below + 1][n] - light) * (step - below));
 }
 
 function color(light, alpha = 1) {
-  const [r, g, b] = light.map(part => Math.round(255 * Math.pow(1 - Math.exp(-part), 1 / 1.8)));
+  const [r, g, b] = light.map(part => Math.round(255 * Math.pow(1 - Math.exp(-2 * part), 1 / 1.8)));
   return `rgb(${r} ${g} ${b} / ${alpha})`;
 }
 
-const AGES = 14, HALO = 24;
-
-// A soft disc of light, to be drawn behind a sparkle.
-function halo(light, strength) {
-  const canvas = document.createElement('canvas'), paint = canvas.getContext('2d'), size = canvas.width = canvas.height = 2 * HALO;
-  const fade = paint.createRadialGradient(HALO, HALO, 0, HALO, HALO, HALO);
-  [[0, .5], [.12, .3], [.35, .09], [.65, .025], [1, 0]].forEach(([at, alpha]) => fade.addColorStop(at, color(light, alpha * strength)));
+// A soft disc of light.
+function halo(style, radius) {
+  const canvas = document.createElement('canvas'), paint = canvas.getContext('2d');
+  canvas.width = canvas.height = 2 * radius;
+  const fade = paint.createRadialGradient(radius, radius, 0, radius, radius, radius);
+  [[0, 1], [.14, .9], [.22, .3], [.5, .08], [1, 0]].forEach(([at, alpha]) => fade.addColorStop(at, style(alpha)));
   paint.fillStyle = fade;
-  paint.fillRect(0, 0, size, size);
+  paint.fillRect(0, 0, 2 * radius, 2 * radius);
   return canvas;
 }
 
-const sparks = orders.map(order => Array.from({length: AGES}, (_, age) => {
-  const light = between(fire, age / (AGES - 1)), tinted = order.map(n => light[n]);
-  return {bright: color(tinted.map(part => 1.5 * part)), glow: color(tinted, .12), halo: halo(tinted, 1 - .5 * age / (AGES - 1))};
-}));
-const shades = Array.from({length: BRIGHTEST + 1}, (_, shade) => color(between(embers, shade ? .3 + .7 * shade / BRIGHTEST : .13)));
-const NEVER = '#0b0d15', OUTLINE = '#ffffff', LOST = '#ff7a66';
+const sparks = Array.from({length: AGES}, (_, age) => halo(alpha => color(between(fire, age / (AGES - 1)), alpha), HALO));
+const shot = halo(alpha => `rgb(150 232 255 / ${alpha})`, HALO), enemy = halo(alpha => `rgb(255 120 70 / ${alpha})`, 2 * HALO);
+const boss = '#ff5fd2', hue = slot => `hsl(${slot * 67 % 360} 75% 68%)`;
+const noise = n => Math.abs(Math.sin(127.1 * n) * 43758.5453 % 1);
+const stars = Array.from({length: 130}, (_, n) => ({x: noise(n), y: noise(n + .3), near: .15 + noise(n + .6)}));
 
-// ---- The pictures ------------------------------------------------------------------------------------------------------
+// ---- The sky -----------------------------------------------------------------------------------------------------------
 
 // Returns the canvas's context, in which a unit is a pixel of the page, and its size.
-function canvasOf(id) {
-  const canvas = byId(id), width = canvas.clientWidth, height = canvas.clientHeight, scale = Math.min(devicePixelRatio, 2);
+function canvasOf(canvas) {
+  const width = canvas.clientWidth, height = canvas.clientHeight, scale = Math.min(devicePixelRatio, 2);
   if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
     canvas.width = Math.round(width * scale);
     canvas.height = Math.round(height * scale);
@@ -106,324 +102,347 @@ function canvasOf(id) {
   return {paint, width, height};
 }
 
-function ring(paint, x, y, radius, style, dashes) {
-  paint.save();
-  paint.globalCompositeOperation = 'source-over';
+// A line that glows.
+function outline(paint, style) {
   paint.strokeStyle = style;
-  paint.lineWidth = 2;
-  paint.setLineDash(dashes);
-  paint.beginPath();
-  paint.arc(x, y, radius, 0, 2 * Math.PI);
+  paint.globalAlpha = .22;
+  paint.lineWidth = 3.6;
   paint.stroke();
+  paint.globalAlpha = 1;
+  paint.lineWidth = 1;
+  paint.stroke();
+}
+
+function polygon(paint, points) {
+  paint.beginPath();
+  points.forEach(([x, y]) => paint.lineTo(x, y));
+  paint.closePath();
+}
+
+const around = (n, radius) => Array.from({length: n}, (_, k) => {
+  const angle = 2 * Math.PI * k / n, far = radius(k);
+  return [far * Math.cos(angle), far * Math.sin(angle)];
+});
+
+// Each draws a thing of its kind at the origin.
+const draws = {
+  [SPARK](paint, {light, size}) {
+    const wide = size > 0 ? 4 + 6 * light : 0;
+    paint.drawImage(sparks[Math.round(light * (AGES - 1))], -wide, -wide, 2 * wide, 2 * wide);
+  },
+  [CORE](paint, {light}) {
+    paint.drawImage(enemy, -34, -34, 68, 68);
+    paint.fillStyle = '#2a0a26';
+    polygon(paint, around(6, () => 12));
+    paint.fill();
+    outline(paint, boss);
+    paint.lineWidth = 3;
+    paint.beginPath(); // what is left of its health
+    paint.arc(0, 0, 7, -Math.PI / 2, -Math.PI / 2 + 2 * Math.PI * light);
+    paint.stroke();
+  },
+  [PLATE](paint, {light}) {
+    paint.fillStyle = `rgb(255 95 210 / ${.1 + .5 * light})`;
+    polygon(paint, around(4, () => 7));
+    paint.fill();
+    outline(paint, boss);
+  },
+  [BULLET](paint) {
+    paint.drawImage(shot, -14, -3, 24, 6);
+    paint.fillStyle = '#e8fbff';
+    paint.fillRect(-4, -.7, 7, 1.4);
+  },
+  [ENEMY](paint) {
+    paint.drawImage(enemy, -9, -9, 18, 18);
+    paint.fillStyle = '#fff0d8';
+    polygon(paint, around(4, () => 2.4));
+    paint.fill();
+  },
+  [ROCK](paint, {size, light}) {
+    paint.fillStyle = '#10141d';
+    polygon(paint, around(11, k => 4.5 * size * (.9 + .16 * Math.sin(k * k * 1.7 + light))));
+    paint.fill();
+    outline(paint, hue(light)); // its slot: it keeps its tint when it moves in the strip
+  }
+};
+
+function drawShip(paint, {x, y, shield, over}) {
+  if (over) return;
+  paint.save();
+  paint.translate(x, y);
+  paint.drawImage(shot, -16, -5, 20, 10);
+  paint.fillStyle = '#123246';
+  polygon(paint, [[9, 0], [-6, -5.5], [-3, 0], [-6, 5.5]]);
+  paint.fill();
+  outline(paint, '#c8f0ff');
+  paint.beginPath();
+  paint.arc(1, 0, 11, 0, 2 * Math.PI);
+  paint.strokeStyle = `rgb(120 220 255 / ${Math.min(shield / 60, .7)})`;
+  if (shield) paint.stroke();
   paint.restore();
 }
 
-function label(paint, text, x, y, width, style) {
-  paint.save();
-  paint.globalCompositeOperation = 'source-over';
-  paint.font = '600 13px system-ui, sans-serif';
-  const wide = paint.measureText(text).width, isLeft = x + wide > width - 28, left = isLeft ? x - 20 - wide : x + 20, down = Math.max(y, 16);
-  paint.fillStyle = 'rgb(6 7 12 / .75)';
-  paint.fillRect(left - 4, down - 11, wide + 8, 22);
-  paint.fillStyle = style;
-  paint.fillText(text, left, down + 4.5);
-  paint.restore();
+// The autopilot's target, of which it has a handle.
+function drawTarget(paint, {targetX, targetY}) {
+  if (targetX < 0) return;
+  paint.strokeStyle = paint.fillStyle = '#ffe08a';
+  paint.setLineDash([4, 6]);
+  paint.beginPath();
+  paint.arc(targetX, targetY, 17, 0, 2 * Math.PI);
+  paint.stroke();
+  paint.setLineDash([]);
+  paint.font = '5.5px system-ui, sans-serif';
+  paint.fillText('found by its handle', targetX + 14, targetY - 13);
 }
 
 function drawSky(now) {
-  const {paint, width, height} = canvasOf('sky'), half = height / 2;
-  const x = at => width / 2 + at * half, y = at => half - at * half;
-  const rows = new Float32Array(c.memory.buffer, c.sky(), now.rows * ROW);
-  paint.globalCompositeOperation = 'lighter';
-  paint.globalAlpha = Math.min(1, 320 / (now.rows + 120)); // the more sparkles there are, the less bright each one is
-  const strokes = sparks.map(ages => ages.map(() => [new Path2D(), new Path2D()])); // of a tint and an age: the tails, the heads
+  const {paint, width, height} = canvasOf(byId('sky')), wide = width * HIGH / height;
+  paint.scale(height / HIGH, height / HIGH);
+  const dusk = paint.createLinearGradient(0, 0, wide, HIGH);
+  [[0, '#070a16'], [.55, '#0a0a1e'], [1, '#1b0b26']].forEach(stop => dusk.addColorStop(...stop));
+  paint.fillStyle = dusk;
+  paint.fillRect(0, 0, wide, HIGH);
+  for (const {x, y, near} of stars) {
+    paint.fillStyle = `rgb(190 205 255 / ${.25 + .5 * near})`;
+    paint.fillRect(((x * wide - now.frame * near * .5) % wide + wide) % wide, y * HIGH, .5 + near, .5 + near / 2);
+  }
+  const rows = floats(c.things(), now.things * ROW);
   for (let at = 0; at < rows.length; at += ROW) {
-    const [left, top, frames, lifetime, tint, tail] = rows.subarray(at, at + 6), gone = 1 - frames / lifetime;
-    const age = Math.round(gone * (AGES - 1)), [line, head] = strokes[tint][age], size = 1.9 - gone;
-    paint.drawImage(sparks[tint][age].halo, x(left) - HALO, y(top) - HALO);
-    head.moveTo(x(left) + size, y(top));
-    head.arc(x(left), y(top), size, 0, 2 * Math.PI);
-    if (tail) line.moveTo(x(left), y(top));
-    for (let n = 0; n < tail; n++) line.lineTo(x(rows[at + 6 + 2 * n]), y(rows[at + 7 + 2 * n]));
+    const [kind, x, y, size, angle, light] = rows.subarray(at, at + ROW);
+    paint.save();
+    paint.globalCompositeOperation = kind === SPARK ? 'lighter' : 'source-over';
+    paint.translate(x, y);
+    paint.rotate(angle);
+    draws[kind](paint, {size, light});
+    paint.restore();
   }
-  paint.lineCap = paint.lineJoin = 'round';
-  paint.globalAlpha = 1;
-  strokes.forEach((ages, tint) => ages.forEach(([line, head], age) => {
-    const {bright, glow} = sparks[tint][age];
-    paint.strokeStyle = glow;
-    paint.lineWidth = 4;
-    paint.stroke(line);
-    paint.strokeStyle = paint.fillStyle = bright;
-    paint.lineWidth = 1;
-    paint.stroke(line);
-    paint.fill(head);
-  }));
-  if (now.waves) {
-    const light = paint.createRadialGradient(x(now.tipX), y(now.tipY), 0, x(now.tipX), y(now.tipY), 22);
-    light.addColorStop(0, 'rgb(255 250 230 / .95)');
-    light.addColorStop(.15, 'rgb(255 226 150 / .55)');
-    light.addColorStop(1, 'rgb(255 180 80 / 0)');
-    paint.fillStyle = light;
-    paint.fillRect(x(now.tipX) - 22, y(now.tipY) - 22, 44, 44);
-  }
-  const isAlive = now.yours === ALIVE, style = isAlive ? OUTLINE : LOST;
-  if (now.yours === NO_HANDLE || staleFor > 180) return;
-  ring(paint, x(now.x), y(now.y), 12, style, isAlive ? [] : [4, 4]);
-  label(paint, isAlive ? `slot ${now.slot}, generation ${now.generation}` : 'stale', x(now.x), y(now.y), width, style);
+  drawTarget(paint, now);
+  drawShip(paint, now);
+  if (!(keys & REWIND)) return;
+  paint.fillStyle = 'rgb(90 130 255 / .16)';
+  paint.fillRect(0, 0, wide, HIGH);
+  paint.fillStyle = '#dfe9ff';
+  for (const x of [0, 14]) polygon(paint, [[wide / 2 + x, 70], [wide / 2 + x, 90], [wide / 2 + x - 13, 80]]), paint.fill();
 }
 
-// The size of the largest squares of which n fill a picture.
-function squares(n, width, height) {
-  let columns = Math.max(1, Math.floor(Math.sqrt(n * width / height)));
-  while (Math.ceil(n / columns) * width / columns > height) columns++;
-  return {columns, size: width / columns};
+// ---- The strips --------------------------------------------------------------------------------------------------------
+
+const NEVER = 0, EMPTY = 1, RESERVED = 2, LIVE = 3, JUST = 4, STOLEN = 5;
+const soundNames = ['shot', 'hit', 'crack', 'blast', 'boss'], soundTints = ['#7fd4ff', '#b8e986', '#ffd479', '#ff9a6b', boss];
+const strips = [
+  {name: 'bullets', kind: 'kolk_pool', tint: kind => kind === ENEMY ? '#ff8a5c' : '#7fd4ff',
+    note: 'The slot that was freed last is used next.'},
+  {name: 'rocks', kind: 'kolk_slotmap', tint: hue, note: 'Packed: the last rock moves into the hole, and its handle follows.'},
+  {name: 'sparks and the boss', kind: 'kolk_pool, .full.headroom = 5', tint: kind => kind === SPARK ? '#ffb15c' : boss,
+    note: 'Sparks never take the reserved slots. The boss can: alloc_urgent.'},
+  {name: 'voices', kind: 'kolk_pool, kolk_pool_evict_cheapest', tint: sound => soundTints[sound],
+    note: 'When all play, the quietest is stolen.'}
+];
+for (const strip of strips) {
+  const card = add(byId('strips'), 'div', null, {class: 'card strip'}), head = add(card, 'div', null, {class: 'head'});
+  add(head, 'h2', strip.name + ' ').append(add(head, 'code', strip.kind, {class: 'note'}));
+  strip.figures = add(head, 'span', '', {class: 'figures', id: strip.name.split(' ')[0]});
+  strip.canvas = add(card, 'canvas', null, {role: 'img', 'aria-label': `The slots of ${strip.name}, a cell each, in the order of their addresses.`});
+  add(card, 'p', strip.note, {class: 'note'});
 }
 
-// Draws the slots of one pool from `top` on, and returns where each lies.
-function drawPool(paint, memory, {capacity, fresh, mine, isAlive}, top, width, height) {
-  const {columns, size} = squares(capacity, width, height), gap = size > 7 ? 1.5 : 1;
-  for (let slot = 0; slot < capacity; slot++) {
-    const left = slot % columns * size, down = top + Math.floor(slot / columns) * size;
-    paint.fillStyle = slot < fresh ? shades[memory[slot]] : NEVER;
-    paint.fillRect(left, down, size - gap, size - gap);
-    if (slot !== mine) continue;
-    paint.strokeStyle = isAlive ? OUTLINE : LOST;
-    paint.lineWidth = 2.5;
-    paint.setLineDash(isAlive ? [] : [3, 3]);
-    paint.strokeRect(left - 1, down - 1, size + 2 - gap, size + 2 - gap);
-    paint.setLineDash([]);
-  }
-  return {top, columns, size, capacity};
+// In how many rows the cells of a strip are least narrow.
+function rowsOf(n, width, height) {
+  const side = rows => Math.min(width / Math.ceil(n / rows), height / rows);
+  return [1, 2, 3, 4, 5, 6].reduce((best, rows) => side(rows) > side(best) ? rows : best);
 }
 
-let drawn = []; // where the slots of the pool and of the overflow pool lie
-
-function drawSlots(now) {
-  const {paint, width, height} = canvasOf('slots'), edge = 4, inside = width - 2 * edge;
-  const of = (inSecond, capacity, fresh) => ({capacity, fresh, isAlive: now.yours === ALIVE,
-    mine: now.yours !== NO_HANDLE && now.inSecond === inSecond ? now.slot : -1});
-  const memory = n => new Uint8Array(c.memory.buffer, c.slots(n));
-  const high = now.secondCapacity ? Math.round(height * .72) : height - edge;
-  paint.translate(edge, 0);
-  drawn = [drawPool(paint, memory(0), of(0, now.capacity, now.fresh), edge, inside, high - edge)];
-  if (!now.secondCapacity) return;
-  paint.fillStyle = '#a3aeb2';
-  paint.font = '12px system-ui, sans-serif';
-  paint.fillText('the overflow pool', 0, high + 12);
-  drawn.push(drawPool(paint, memory(1), of(1, now.secondCapacity, now.secondFresh), high + 18, inside, height - edge - high - 18));
+function drawCell(paint, width, height, state, tint) {
+  paint.fillStyle = state >= LIVE ? state === JUST && !still.matches ? '#ffffff' : tint : state === NEVER ? '#10131c' : '#2a3145';
+  paint.fillRect(0, 0, width, height);
+  paint.lineWidth = 2;
+  paint.strokeStyle = state === RESERVED ? boss : '#e0241c';
+  if (state === RESERVED || state === STOLEN) paint.strokeRect(1, 1, width - 2, height - 2);
+  if (state !== STOLEN) return;
+  paint.beginPath();
+  paint.moveTo(0, height);
+  paint.lineTo(width, 0);
+  paint.stroke();
 }
 
-let mostGranules = 1;
-
-// A block is a bar of as many granules as it has, which goes on in the next row where it does not fit.
-function drawHeap(now) {
-  const {paint, width, height} = canvasOf('heap'), edge = 4, inside = width - 2 * edge;
-  mostGranules = Math.max(mostGranules, now.granules, 600);
-  const {columns, size} = squares(mostGranules, inside, height - 2 * edge), memory = new Uint8Array(c.memory.buffer, c.granules(), mostGranules);
-  const bar = (at, n, put) => {
-    while (n > 0) {
-      const part = Math.min(n, columns - at % columns);
-      put(edge + at % columns * size, edge + Math.floor(at / columns) * size, part * size - 1, size - 1);
-      at += part;
-      n -= part;
-    }
-  };
-  for (let at = 0, end; at < mostGranules; at = end) {
-    end = at + 1;
-    while (end < mostGranules && memory[end] === (memory[at] & BRIGHTEST) && (memory[at] || end < now.granules === at < now.granules)) end++;
-    paint.fillStyle = at < now.granules ? shades[memory[at] & BRIGHTEST] : NEVER;
-    bar(at, end - at, (...place) => paint.fillRect(...place));
-  }
-  if (now.yours !== ALIVE) return;
-  paint.strokeStyle = OUTLINE;
-  paint.lineWidth = 2.5;
-  bar(now.twinAt, now.twinGranules, (left, top, wide, high) => paint.strokeRect(left - 1, top - 1, wide + 2, high + 2));
-}
-
-// ---- The numbers -------------------------------------------------------------------------------------------------------
-
-function addFigures(list, rows) {
-  return Object.fromEntries(rows.map(([key, name, title]) => {
-    const pair = add(byId(list), 'div', null, {title});
-    add(pair, 'dt', name);
-    return [key, add(pair, 'dd', '', {id: key})];
-  }));
-}
-
-const cells = {
-  ...addFigures('pool-figures', [
-    ['alive', 'alive', 'Sparkles in the pool now'],
-    ['peak', 'peak', 'The most that were alive at a time: this capacity would have sufficed'],
-    ['slot-count', 'capacity', 'Slots that can be used without more memory'],
-    ['failed', 'failed', 'Allocs that returned NULL'],
-    ['evicted', 'evicted', 'Sparkles that ended early to make room'],
-    ['overflowed', 'overflow', 'Sparkles in the overflow pool now'],
-    ['pool-bytes', 'memory', 'All memory of the pool, with its own records']]),
-  ...addFigures('heap-figures', [
-    ['span', 'spans', "From the lowest block so far to the end of the last one"],
-    ['spanned', 'per byte', 'Bytes spanned for each byte of a live sparkle'],
-    ['holes', 'holes', 'Free pieces before and between the blocks'],
-    ['hole-bytes', 'in holes', 'The bytes of all holes'],
-    ['largest', 'largest', 'The largest hole: no larger block fits without more memory'],
-    ['fragmentation', 'fragmented', 'The part of the bytes in holes that is not in the largest one']])
-};
-
-function set(key, text) {
-  if (cells[key].textContent !== text) cells[key].textContent = text;
-}
-
-function write(id, text) {
-  if (byId(id).textContent !== text) byId(id).textContent = text;
+function drawStrip({canvas, tint}, n, capacity) {
+  const {paint, width, height} = canvasOf(canvas), edge = 3, rows = rowsOf(capacity, width - 2 * edge, height - 2 * edge);
+  const columns = Math.ceil(capacity / rows), wide = (width - 2 * edge) / columns, high = (height - 2 * edge) / rows;
+  new Uint8Array(c.memory.buffer, c.cells(n), capacity).forEach((byte, slot) => {
+    const state = byte & 7, kind = byte >> 3;
+    paint.save();
+    paint.translate(edge + slot % columns * wide, edge + Math.floor(slot / columns) * high);
+    drawCell(paint, wide - 1.5, high - 1.5, state, tint(kind));
+    paint.fillStyle = '#06070c';
+    paint.font = '600 13px system-ui, sans-serif';
+    if (n === MIXED && state >= LIVE) paint.fillText(soundNames[kind], 8, high / 2 + 4, wide - 14);
+    paint.restore();
+  });
 }
 
 function showFigures(now) {
-  set('alive', count(now.count));
-  set('peak', count(now.peak));
-  set('slot-count', count(now.capacity));
-  set('failed', count(now.failed));
-  set('evicted', count(now.evictions));
-  set('overflowed', now.secondCapacity ? count(now.secondCount) : '–');
-  set('pool-bytes', bytes(now.committed));
-  set('span', bytes(now.span));
-  set('holes', count(now.holes));
-  set('hole-bytes', bytes(now.holeBytes));
-  set('largest', bytes(now.largestHole));
-  set('fragmentation', now.holeBytes ? Math.round(100 - 100 * now.largestHole / now.holeBytes) + ' %' : '0 %');
-  set('spanned', now.liveBytes ? (now.span / now.liveBytes).toFixed(1) + ' B' : '–');
+  const more = [pool => `refused ${count(pool.failed)}`, pool => `refused ${count(pool.failed)}`,
+    pool => `refused ${count(pool.failed - now.refusedBoss)} sparks, ${now.refusedBoss} of ${now.bossParts} parts`,
+    pool => `stolen ${count(pool.evictions)}`];
+  now.pools.forEach((pool, n) => write(strips[n].figures, `${pool.count} of ${pool.capacity}, peak ${pool.peak}, ${more[n](pool)}`));
+  strips.forEach((strip, n) => drawStrip(strip, n, now.pools[n].capacity));
+  write(byId('score'), count(now.score));
+  write(byId('ships'), '▲'.repeat(now.ships) || '0');
+  write(byId('tape'), (now.kept / 20).toFixed(0) + ' s');
+  write(byId('lives'), count(now.lives));
+  write(byId('checks'), count(now.checks));
+  write(byId('restored'), count(now.rewinds));
+  write(byId('mistakes'), count(now.mistakes));
+  byId('mistakes').className = now.mistakes ? 'bad' : '';
 }
 
-function showYours(now) {
-  const where = now.inSecond ? 'of the overflow pool' : '', isAlive = now.yours === ALIVE;
-  if (now.yours === NO_HANDLE) {
-    write('handle', '');
-    write('state', '');
-    write('after', 'Click a sparkle or a slot, or take the newest one: you get its handle, a plain integer.');
-    return;
+for (const [state, text] of ['never used', 'free', 'reserved for the boss', 'live', 'just used', 'stolen'].entries()) {
+  const item = add(byId('legend'), 'li'), key = add(item, 'canvas', null, {width: 14, height: 14, 'aria-hidden': 'true'});
+  drawCell(key.getContext('2d'), 14, 14, state, soundTints[0]);
+  item.append(text);
+}
+
+// ---- Sound -------------------------------------------------------------------------------------------------------------
+
+// By sound: the shape of its wave, its pitch at first and at last, its seconds, its volume.
+const tones = [['square', 900, 250, .15, .05], ['triangle', 260, 150, .12, .2], ['sawtooth', 170, 45, .42, .12], ['sawtooth', 120, 25, 1, .3],
+  ['sine', 70, 160, 1.5, .3]];
+let audio = null;
+const playing = []; // by voice: the life that it plays, and its oscillator
+
+// A voice whose slot has a new life was stolen, or has ended: what it played stops at once.
+function sound() {
+  if (!audio) return;
+  const voices = words(c.sounds(), 12), silent = !plays || keys & REWIND;
+  for (let slot = 0; slot < voices.length / 2; slot++) {
+    const life = silent ? 0 : voices[2 * slot];
+    if (playing[slot]?.life === life) continue;
+    playing[slot]?.source?.stop();
+    playing[slot] = {life, source: life ? startTone(...tones[voices[2 * slot + 1]]) : null};
   }
-  write('handle', `handle ${BigInt(now.high) << 32n | BigInt(now.low)}: slot ${now.slot}, generation ${now.generation}`);
-  write('state', isAlive ? 'alive: sparkles_get gives it' : 'stale: sparkles_get gives NULL');
-  byId('state').className = isAlive ? 'alive' : 'stale';
-  write('after', (isAlive ? `It is in slot ${now.slot} ${where}.` : now.slotGeneration ?
-    `Slot ${now.slot} ${where} has another sparkle now, of generation ${now.slotGeneration}. The handle does not reach it.` :
-    `Slot ${now.slot} ${where} is empty.`).replace(/ +/g, ' ').replace(' .', '.'));
 }
 
-// ---- The settings ------------------------------------------------------------------------------------------------------
-
-// In the order of enum policy.
-const policies = [
-  ['skip', 'Skip the new one', 'alloc returns NULL, and the sparkle is not born: failed rises.', ''],
-  ['oldest', 'Evict the oldest', 'The sparkle born first ends at once, in O(1). No alloc fails.', '.full.on_full = kolk_pool_evict_oldest'],
-  ['cheapest', 'Evict the least noticeable', 'The sparkle with the shortest tail and time left ends, in O(log n). No alloc fails.',
-    '.full = {.on_full = kolk_pool_evict_cheapest, .cost = cost_of, .ranked = true}'],
-  ['grow', 'Grow', 'The pool gets more slots, up to 2,048. No sparkle moves, and all handles stay valid.', '.max_capacity = 2048'],
-  ['overflow', 'Use an overflow pool', 'A second pool takes the rest, up to 256. Its memory is released when it is empty again.',
-    '.full.overflow = &second.pool']
-];
-const policy = () => policies.findIndex(([value]) => byId(value).checked);
-
-for (const [value, name] of policies) {
-  const choice = add(byId('policies'), 'label', null, {class: 'choice'});
-  add(choice, 'input', null, {type: 'radio', name: 'policy', id: value, value});
-  add(choice, 'span', name);
+function startTone(type, first, last, seconds, volume) {
+  const source = audio.createOscillator(), gain = audio.createGain(), end = audio.currentTime + seconds;
+  source.type = type;
+  source.frequency.setValueAtTime(first, audio.currentTime);
+  source.frequency.exponentialRampToValueAtTime(last, end);
+  gain.gain.setValueAtTime(volume, audio.currentTime);
+  gain.gain.exponentialRampToValueAtTime(.001, end);
+  source.connect(gain).connect(audio.destination);
+  source.start();
+  return source;
 }
-byId('skip').checked = true;
 
-function make() {
-  const capacity = +byId('capacity').value, [, , text, options] = policies[policy()];
-  if (c.make(capacity, policy()) !== 0) throw new Error('the pool could not be made');
-  write('capacity-text', count(capacity) + ' slots');
-  write('policy-text', text);
-  write('code', `sparkles_init(&pool, &(kolk_pool_desc){.capacity = ${capacity}${options && ', ' + options}});`);
-}
+byId('sound').addEventListener('click', () => {
+  if (audio) audio.close();
+  audio = audio ? null : new AudioContext();
+  playing.length = 0;
+  write(byId('sound'), audio ? 'Sound: on' : 'Sound: off');
+  byId('sound').setAttribute('aria-pressed', Boolean(audio));
+});
 
 // ---- Time --------------------------------------------------------------------------------------------------------------
 
-// owed: the part of a frame that has not passed yet; staleFor: frames since your handle was last seen alive
-let plays = false, last = 0, owed = 0, staleFor = 0;
+// owed: the part of a frame that has not passed yet; idle: frames since the last key
+let plays = false, next = 0, last = 0, owed = 0, idle = 0, keys = 0, point = {x: 0, y: 0}, shown = null;
+const IDLE = 1200;
+
+function banner(now) {
+  if (keys & REWIND) return 'Back in time: every pool is restored from a snapshot.';
+  if (!plays) return 'Press Play, an arrow or Space.';
+  if (now.playsItself) return 'The autopilot plays. Press an arrow or Space, or touch the sky.';
+  return now.over ? 'No ship is left. Hold R to go back, or press Space for a new game.' : '';
+}
 
 function draw() {
-  const now = read();
-  if (now.yours === ALIVE) staleFor = 0;
+  const now = shown = read();
   drawSky(now);
-  drawSlots(now);
-  drawHeap(now);
   showFigures(now);
-  showYours(now);
+  sound();
+  write(byId('banner'), banner(now));
+  byId('demo').setAttribute('aria-pressed', Boolean(now.playsItself));
 }
 
 function pass(frames) {
-  staleFor += frames;
-  c.step(frames, byId('sky').clientWidth / byId('sky').clientHeight);
+  idle = keys ? 0 : idle + frames;
+  if (idle > IDLE && !shown.playsItself && !still.matches) begin(true);
+  c.step(frames, keys, point.x, point.y, byId('sky').clientWidth * HIGH / byId('sky').clientHeight);
   draw();
 }
 
 function tick(time) {
-  if (!plays) return;
   owed = Math.min(owed + Math.max(time - last, 0) * .06, 4); // 60 frames a second; a slow machine has fewer
   last = time;
   const frames = Math.floor(owed);
   owed -= frames;
   if (frames) pass(frames);
-  requestAnimationFrame(tick);
+  next = requestAnimationFrame(tick);
 }
 
 function play(on) {
   if (plays === on) return;
   plays = on;
-  write('play', on ? 'Pause' : 'Play');
-  if (!on) return;
+  write(byId('play'), on ? 'Pause' : 'Play');
+  draw();
+  if (!on) return cancelAnimationFrame(next);
   last = performance.now();
-  requestAnimationFrame(tick);
+  next = requestAnimationFrame(tick);
 }
 
-// ---- What a visitor does -----------------------------------------------------------------------------------------------
-
-function act(id, action) {
-  byId(id).addEventListener('click', () => {
-    write('report', '');
-    action();
-    draw();
-  });
+function begin(itself) {
+  idle = 0;
+  c.begin(itself);
+  draw();
 }
 
-act('play', () => play(!plays));
-act('step', () => { play(false); pass(6); });
-act('burst', () => c.burst());
-act('take', () => c.take_newest());
-act('older', () => c.take_next(1));
-act('newer', () => c.take_next(0));
-act('free', () => c.end());
-act('twice', () => write('report', textAt(c.end_twice())));
+// ---- What a player does ------------------------------------------------------------------------------------------------
 
-byId('capacity').addEventListener('input', () => { make(); draw(); });
-byId('policies').addEventListener('change', () => { make(); draw(); });
+const bits = {ArrowUp: UP, ArrowDown: DOWN, ArrowLeft: LEFT, ArrowRight: RIGHT, ' ': FIRE, r: REWIND, R: REWIND};
+
+function press(bit) {
+  if (bit !== REWIND && (shown.playsItself || bit & FIRE && shown.over > 40)) begin(false);
+  keys |= bit;
+  play(true);
+}
+
+function release(bit) {
+  keys &= ~bit;
+}
+
+// Keys are the game's while the sky has the focus, or nothing has it.
+addEventListener('keydown', event => {
+  const bit = bits[event.key], isOurs = event.target === document.body || event.target === byId('sky');
+  if (!bit || !isOurs || event.ctrlKey || event.altKey || event.metaKey) return;
+  event.preventDefault();
+  if (!event.repeat) press(bit);
+});
+addEventListener('keyup', event => release(bits[event.key] || 0));
+addEventListener('blur', () => release(~0));
+
+function aim(event) {
+  const scale = HIGH / byId('sky').clientHeight, ahead = event.pointerType === 'touch' ? 40 : 0; // not below the finger
+  point = {x: (event.offsetX + ahead) * scale, y: event.offsetY * scale};
+}
 
 byId('sky').addEventListener('pointerdown', event => {
-  const half = byId('sky').clientHeight / 2;
-  c.take_at((event.offsetX - byId('sky').clientWidth / 2) / half, 1 - event.offsetY / half, 45 / half);
-  write('report', '');
-  draw();
+  byId('sky').setPointerCapture(event.pointerId);
+  aim(event);
+  press(POINT | FIRE);
 });
+byId('sky').addEventListener('pointermove', aim);
+byId('rewind').addEventListener('pointerdown', () => press(REWIND));
+byId('rewind').addEventListener('keydown', event => { if (event.key === ' ' || event.key === 'Enter') press(REWIND); });
+byId('rewind').addEventListener('keyup', () => release(REWIND));
+byId('rewind').addEventListener('blur', () => release(REWIND));
+for (const end of ['pointerup', 'pointercancel']) addEventListener(end, () => release(POINT | FIRE | REWIND));
 
-byId('slots').addEventListener('pointerdown', event => {
-  drawn.forEach(({top, columns, size, capacity}, n) => {
-    const column = Math.floor((event.offsetX - 4) / size), slot = Math.floor((event.offsetY - top) / size) * columns + column;
-    if (column >= 0 && column < columns && event.offsetY >= top && slot < capacity) c.take_slot(slot, n);
-  });
-  write('report', '');
-  draw();
-});
+byId('play').addEventListener('click', () => play(!plays));
+byId('demo').addEventListener('click', () => { begin(!shown.playsItself); play(true); });
 
-for (const [list, rows] of [
-  ['pool-legend', [[shades[BRIGHTEST], 'new'], [shades[BRIGHTEST >> 1], 'old'], [shades[0], 'free'], [NEVER, 'never used']]],
-  ['heap-legend', [[shades[BRIGHTEST], 'new'], [shades[BRIGHTEST >> 1], 'old'], [shades[0], 'hole'], [NEVER, 'behind the last block']]]])
-  for (const [style, text] of rows) add(add(byId(list), 'li'), 'span').style.background = style, byId(list).lastChild.append(text);
-
-const still = matchMedia('(prefers-reduced-motion: reduce)');
+new ResizeObserver(draw).observe(byId('sky'));
 still.addEventListener('change', () => play(!still.matches));
-new ResizeObserver(draw).observe(byId('slots'));
-make();
+begin(!still.matches);
 pass(150);
-write('play', 'Play');
+write(byId('play'), 'Play');
 play(!still.matches);

@@ -1,216 +1,285 @@
-// Uses the page of make web as people do.
+// Plays the game of make web, as people do, and clicks the small pools below it.
 'use strict';
 const {check, checkLook, run} = require('../help/pages.js');
 
-// What a test sees and does in a page: texts of elements, clicks in their middle, frames that pass.
+// What a test sees and does in a page: texts of elements, clicks, keys that are held.
 function use(page) {
-  const text = id => page.run(`document.getElementById('${id}').textContent`);
-  const number = async id => +(await text(id)).replace(/[^0-9]/g, '');
-  const all = async ids => Object.fromEntries(await Promise.all(ids.map(async id => [id, await number(id)])));
-  const click = async (id, x, y) => { // at x, y of the element, or in its middle
-    const box = await page.run(`(() => { const it = document.getElementById('${id}'); it.scrollIntoView({block: 'nearest'});
-      const {left, top, width, height} = it.getBoundingClientRect(); return {left, top, width, height}; })()`);
-    await page.mouse(box.left + (x ?? box.width / 2), box.top + (y ?? box.height / 2));
-  };
+  const text = id => page.run(`byId('${id}').textContent`);
   const until = async expression => { // polls; the test as a whole has a limit
     while (!await page.run(expression)) await new Promise(resolve => setTimeout(resolve, 20));
   };
-  const steps = (most, expression) => page.run(`(() => { // clicks Step until it holds
-    for (let n = 0; n < ${most} && !(${expression}); n++) document.getElementById('step').click();
-    return ${expression}; })()`);
-  return {text, number, all, click, until, steps};
+  const middle = node => page.run(`(() => { const it = ${node}; it.scrollIntoView({block: 'nearest'});
+    const {left, top, width, height} = it.getBoundingClientRect(); return [left + width / 2, top + height / 2]; })()`);
+  const click = async node => page.mouse(...await middle(node));
+  const down = (key, code = key) => page.tell('Input.dispatchKeyEvent', {type: 'rawKeyDown', key, code});
+  const up = (key, code = key) => page.tell('Input.dispatchKeyEvent', {type: 'keyUp', key, code});
+  return {text, until, middle, click, down, up};
 }
 
-// Your sparkle: by the mouse in the sky and in the slots, until its handle is stale, and beyond.
-async function testHandle(page) {
-  const {text, click, until, steps} = use(page);
-  await until('read().rows > 300');
-  await click('play');
-  check('Pause', await text('play') === 'Play' && await page.run('!plays'));
-  await page.run('plays = true; tick(-1000); plays = false'); // hung once: a frame may be older than the click that started it
-  await steps(200, 'read().waves === 1 && read().rows > 300');
-  check('no sparkle is yours at first', (await text('handle')) === '' && (await text('after')).startsWith('Click a sparkle'));
+// The game without pools: what a rewind must bring back.
+const state = `(() => { const now = read(), rows = floats(c.things(), now.things * ROW);
+  return JSON.stringify([now.frame, now.score, now.ships, now.x, now.y, ...rows]); })()`;
+const cells = n => `String(new Uint8Array(c.memory.buffer, c.cells(${n}), shown.pools[${n}].capacity))`;
+const live = n => `String([...new Uint8Array(c.memory.buffer, c.cells(${n}), 24)].map(byte => (byte & 7) >= LIVE))`;
+const picture = n => `strips[${n}].canvas.toDataURL()`;
 
-  const spot = await page.run(`(() => { const rows = new Float32Array(c.memory.buffer, c.sky(), 5), half = byId('sky').clientHeight / 2;
-    return {x: byId('sky').clientWidth / 2 + rows[0] * half, y: half - rows[1] * half}; })()`);
-  await click('sky', spot.x, spot.y);
-  const taken = await text('handle');
-  check('a click in the sky takes a sparkle: ' + taken, /^handle \d+: slot \d+, generation \d+$/.test(taken));
-  check('it is where the click was', await page.run(`(() => { const {x, y} = read(), half = byId('sky').clientHeight / 2;
-    return Math.hypot(byId('sky').clientWidth / 2 + x * half - ${spot.x}, half - y * half - ${spot.y}) < 4; })()`));
-  check('alive', (await text('state')).startsWith('alive') && await page.run('read().yours === ALIVE'));
-  const [, bits, slot, generation] = taken.match(/(\d+): slot (\d+), generation (\d+)/);
-  check('the generation is the upper half of the handle', BigInt(bits) >> 32n === BigInt(generation));
+// Arrows, Space and R; every strip shows what happens.
+async function testPlay(page) {
+  const {text, until, down, up} = use(page);
+  check('the autopilot plays at first', await page.run('plays && shown.playsItself === 1') && (await text('banner')).startsWith('The autopilot'));
+  await down('ArrowDown');
+  check('an arrow: a new game, for a player', await page.run('shown.playsItself === 0 && keys === DOWN') && await text('banner') === '');
+  const y = await page.run('shown.y');
+  await until(`shown.y > ${y} + 10`);
+  await up('ArrowDown');
+  const before = await page.run(`[${picture(0)}, ${cells(0)}, shown.lives]`);
+  await down(' ', 'Space');
+  await until('shown.pools[FIRED].count >= 3');
+  check('Space fires bullets', await page.run(`shown.lives >= ${before[2]} + 3`));
+  check('their strip changes', await page.run(`${picture(0)} !== '${before[0]}' && ${cells(0)} !== '${before[1]}'`));
+  await until(`[...new Uint8Array(c.memory.buffer, c.cells(0), 8)].some(byte => (byte & 7) === EMPTY)`); // a bullet has flown out
+  await up(' ', 'Space');
 
-  check('it dies', await steps(60, `byId('state').className === 'stale'`));
-  check('stale: get gives NULL', (await text('state')).includes('gives NULL') && (await text('handle')) === taken);
-  check('the slot is used again', await steps(400, `byId('after').textContent.includes('has another sparkle now')`));
-  const after = await text('after'), next = after.match(/generation (\d+)/);
-  check('by a later generation: ' + after, next && +next[1] > +generation && after.startsWith(`Slot ${slot} `));
-  check('the handle is still stale', (await text('state')).startsWith('stale') && (await text('handle')) === taken);
-
-  const place = await page.run(`(() => { const memory = new Uint8Array(c.memory.buffer, c.slots(0)), slot = memory.findIndex((it, n) => it && n > 40);
-    const {columns, size, top} = drawn[0]; return {slot, x: 4 + (slot % columns + .5) * size, y: top + (Math.floor(slot / columns) + .5) * size}; })()`);
-  await click('slots', place.x, place.y);
-  check('a click on a slot takes its sparkle', (await text('handle')).includes(`slot ${place.slot},`) && (await text('state')).startsWith('alive'));
-
-  await click('take');
-  const newest = await text('handle');
-  await click('older');
-  const older = await text('handle');
-  await click('newer');
-  check('older, and newer again', older !== newest && await text('handle') === newest);
-  await click('free');
-  check('a freed one is stale', (await text('state')).startsWith('stale') && (await text('handle')) === newest && await text('report') === '');
-  await click('take');
-  const twice = (await text('handle')).match(/slot (\d+)/)[1];
-  await click('twice');
-  check('kolk reports the second free', await text('report') === `kolk: sparkles: double free of slot ${twice}`);
-  check('and nothing else has changed', (await text('state')).startsWith('stale') && await page.run('read().count > 200'));
+  const frame = await page.run('shown.frame');
+  await down('r', 'KeyR');
+  await until(`shown.frame < ${frame} - 6`);
+  check('R goes back', (await text('banner')).startsWith('Back in time') && await page.run('shown.rewinds > 0'));
+  await up('r', 'KeyR');
+  const back = await page.run('shown.frame');
+  await until(`shown.frame > ${back} + 3`);
+  check('and lets go', await page.run('keys === 0 && shown.playsItself === 0'));
 }
 
-// Each policy: what its numbers promise when far more sparkles are born than the pool has slots.
-async function testPolicies(page) {
-  const {text, number, all, click, steps} = use(page);
-  const ids = ['alive', 'peak', 'slot-count', 'failed', 'evicted', 'overflowed'];
-  const bursts = async n => { for (; n > 0; n--) await click('burst'); };
-  await click('capacity', 2); // the lowest
-  const least = await number('slot-count');
-  check('the slider makes the pool smaller: ' + least, least === 64 && await number('alive') <= 64 && await text('capacity-text') === '64 slots');
+// A moment is restored as it was: score, positions, pools, and what follows from the same keys.
+async function testRewind(page) {
+  const {text, down, up} = use(page);
+  const aim = `(() => { const rows = floats(c.things(), shown.things * ROW);
+    for (let at = 0; at < rows.length; at += ROW)
+      if (rows[at] === ROCK && rows[at + 1] > shown.x + 20) return FIRE | (rows[at + 2] < shown.y ? UP : DOWN);
+    return FIRE; })()`;
+  const played = (most, until) => page.run(`(() => {
+    for (let n = 0; n < ${most} && !(${until}); n++) keys = ${aim}, pass(1);
+    keys = 0;
+    return ${until}; })()`);
+  await page.run('play(false), begin(false)');
+  check('a rock is shot', await played(3000, 'shown.score > 0 && shown.frame % 3 === 0'));
+  const [then, score, shots] = await page.run(`[${state}, shown.score, ${live(0)}]`);
+  check('the score is shown', +(await text('score')).replace(',', '') === score);
+  check('more rocks are shot', await played(500, `shown.score >= ${score} + 30 && shown.frame % 3 === 0`));
+  const later = await page.run(`[${state}, shown.frame, shown.lives]`);
+  await page.run(`keys = REWIND; while (shown.frame > ${JSON.parse(then)[0]}) pass(1); keys = 0`);
+  check('a rewind restores score, positions and all things', await page.run(state) === then && await page.run(live(0)) === shots);
+  check('lives are still counted', await page.run(`shown.lives === ${later[2]}`));
+  await played(1500, `shown.frame === ${later[1]}`);
+  check('the same keys give the same game', await page.run(state) === later[0]);
+  await page.run('keys = REWIND; for (let n = 0; n < 400; n++) pass(1); keys = 0');
+  check('the ring ends at its oldest moment', await page.run('shown.kept === 1 && shown.mistakes === 0'));
 
-  await bursts(2);
-  let now = await all(ids);
-  check('skip: ' + JSON.stringify(now), now.failed >= 336 && now.evicted === 0 && now.alive === 64 && now.peak === 64 && now['slot-count'] === 64);
-
-  await click('oldest');
-  await click('take');
-  await bursts(1);
-  now = await all(ids);
-  check('evict the oldest: ' + JSON.stringify(now), now.failed === 0 && now.evicted >= 136 && now.alive === 64);
-  check('among them the one that was the newest', (await text('state')).startsWith('stale'));
-
-  const cost = `Array.from({length: read().rows}, (_, n) => new Float32Array(c.memory.buffer, c.sky() + 4 * ROW * n, 6))
-    .reduce((sum, it) => sum + (1 + it[5]) * it[2], 0)`; // of all
-  const before = await page.run(cost);
-
-  await click('cheapest');
-  await bursts(1);
-  now = await all(ids);
-  check('evict the least noticeable: ' + JSON.stringify(now), now.failed === 0 && now.evicted >= 136 && now.alive === 64);
-  check('what stays is more noticeable', await page.run(cost) > 1.15 * before);
-
-  await click('grow');
-  await click('take');
-  await bursts(2);
-  now = await all(ids);
-  check('grow: ' + JSON.stringify(now), now.failed === 0 && now.evicted === 0 && now['slot-count'] > 64 && now.alive === 464);
-  check('no sparkle moved', (await text('state')).startsWith('alive'));
-
-  await click('overflow');
-  await bursts(1);
-  now = await all(ids);
-  check('overflow: ' + JSON.stringify(now), now.failed === 0 && now.evicted === 0 && now.alive === 64 && now.overflowed === 200);
-  await bursts(1);
-  now = await all(ids);
-  check('the overflow pool is full too: ' + JSON.stringify(now), now.failed === 144 && now.overflowed === 256);
-  check('blocks are sparkles', await page.run('read().rows') === now.alive + now.overflowed);
-  await page.run(`byId('capacity').value = 1024; byId('capacity').dispatchEvent(new Event('input', {bubbles: true}))`);
-  check('the overflow pool becomes empty', await steps(60, 'read().secondCount === 0') && await number('slot-count') === 1024);
+  const end = 'for (let n = 0; n < 2000 && read().over < 50; n++) c.step(10, 0, 0, 0, 400); plays = true, draw(), plays = false';
+  await page.run(end);
+  check('the game ends', (await text('banner')).startsWith('No ship is left') && await text('ships') === '0');
+  await page.run('keys = REWIND, pass(1), keys = 0');
+  check('a rewind goes on with it', await page.run('shown.over === 0 && shown.ships === 1'));
+  await page.run(end);
+  await down(' ', 'Space');
+  check('Space begins a new one', await page.run('plays && shown.over === 0 && shown.ships === 3'));
+  await up(' ', 'Space');
 }
 
-// The page's figures of malloc against a count of what is drawn; and no block is left behind by thousands of evictions.
-async function testHeap(page) {
-  const {number, click, text} = use(page);
-  await click('oldest');
-  await page.run(`byId('capacity').value = 256; byId('capacity').dispatchEvent(new Event('input', {bubbles: true}))`);
-  await page.run('c.step(15000, 2); draw()');
-  check('many evictions', await number('evicted') > 10000);
-  const seen = await page.run(`(() => {
-    const now = read(), bytes = new Uint8Array(c.memory.buffer, c.granules(), now.granules), holes = [];
-    for (let n = 0; n < bytes.length; n++) if (!bytes[n]) n && !bytes[n - 1] ? holes[holes.length - 1]++ : holes.push(1);
-    return {span: bytes.length * 16, blocks: bytes.filter(it => it & BLOCK_BEGINS).length, holes, largest: Math.max(0, ...holes) * 16};
-  })()`);
-  const inHoles = 16 * seen.holes.reduce((a, b) => a + b, 0);
-  const fragmented = inHoles ? Math.round(100 - 100 * seen.largest / inHoles) + ' %' : '0 %';
-  const bytes = n => page.run(`bytes(${n})`);
-  check('blocks, holes', await number('alive') === seen.blocks && await number('holes') === seen.holes.length);
-  check('their bytes', await text('span') === await bytes(seen.span) && await text('hole-bytes') === await bytes(inHoles) && await text('largest') === await bytes(seen.largest));
-  check('bytes spanned per live byte', await text('spanned') === await page.run(`(${seen.span} / read().liveBytes).toFixed(1) + ' B'`));
-  check('fragmented: ' + fragmented, await text('fragmentation') === fragmented);
-  check('no block is left behind: ' + seen.span, seen.span < 200000);
-  check('malloc serves nothing else', await page.run('heap.memory.buffer.byteLength') === 16 << 20);
+// The game plays itself: every pool is valid after each frame, and keeps what it promises.
+async function testSoak(page) {
+  const {text, until, click} = use(page);
+  await click(`byId('demo')`);
+  const before = await page.run('shown.checks');
+  await until(`shown.checks > ${before} + 90`);
+  check('it plays on its own', await page.run('plays && shown.playsItself === 1'));
+  await page.run('play(false); for (let n = 0; n < 30; n++) c.step(1000, 0, 0, 0, 400), readClassics(); draw()');
+  const now = await page.run('shown'), [fired, , lit, mixed] = now.pools;
+  check('30,000 frames, no mistake', now.checks > before + 30000 && now.mistakes === 0 && await text('mistakes') === '0');
+  check('lives so far: ' + now.lives, now.lives > 30000 && await text('lives') === await page.run('count(shown.lives)'));
+  check('the autopilot rewinds too', now.rewinds > 30);
+  check('sparks were refused', lit.failed > 100 && lit.peak === lit.capacity);
+  check('no part of the boss was: ' + now.bossParts, now.bossParts > 20 && now.refusedBoss === 0);
+  check('no bullet is left behind', fired.peak <= fired.capacity && fired.count < 30);
+  check('voices were stolen: ' + mixed.evictions, mixed.evictions > 100 && mixed.failed === 0);
+  check('their number is shown', (await text('voices')).endsWith('stolen ' + mixed.evictions.toLocaleString('en-US')));
+  check('rocks are packed', await page.run(`(() => { const now = read(), bytes = new Uint8Array(c.memory.buffer, c.cells(BELT), 24);
+    return bytes.every((byte, n) => (byte & 7) >= LIVE === n < now.pools[BELT].count); })()`));
+  check('five free slots are reserved, the last ones', await page.run(`(() => { begin(true);
+    return [...new Uint8Array(c.memory.buffer, c.cells(LIT), 96)].map(byte => byte & 7).lastIndexOf(RESERVED, 90) === -1 &&
+      [...new Uint8Array(c.memory.buffer, c.cells(LIT), 96)].slice(91).every(byte => (byte & 7) === RESERVED); })()`));
+  await page.run('begin(false); idle = IDLE + 1; pass(1)');
+  check('nobody plays: the autopilot does', await page.run('shown.playsItself === 1'));
+}
+
+// Sound is off until it is asked for. A stolen voice falls silent, and its slot plays another sound.
+async function testSound(page) {
+  const {text, click} = use(page);
+  check('sound is off', await page.run('audio === null') && await text('sound') === 'Sound: off');
+  await page.run(`window.stops = 0; const {stop} = OscillatorNode.prototype;
+    OscillatorNode.prototype.stop = function () { stops++; stop.call(this); }`);
+  await click(`byId('sound')`);
+  check('on', await page.run(`audio.state !== 'closed' && byId('sound').getAttribute('aria-pressed') === 'true'`));
+  const heard = await page.run(`(() => {
+    play(false), begin(true);
+    plays = true; // but no frame passes except these
+    const isStolen = () => [...new Uint8Array(c.memory.buffer, c.cells(MIXED), 6)].findIndex(byte => (byte & 7) === STOLEN);
+    let was, slot = -1, silenced = 0;
+    for (let n = 0; n < 1000 && slot < 0; n++) was = [...playing], silenced = stops, pass(1), slot = isStolen();
+    plays = false;
+    return slot >= 0 && stops > silenced && was[slot].source !== playing[slot].source && playing[slot].life === words(c.sounds(), 12)[2 * slot]; })()`);
+  check('a theft is heard', heard);
+  await page.run('draw()');
+  check('a pause is silent', await page.run('playing.every(voice => !voice.source)'));
+  await click(`byId('sound')`);
+  check('off', await page.run('audio === null') && await text('sound') === 'Sound: off');
+}
+
+// The mouse steers and fires; a button goes back as long as it is held.
+async function testMouse(page) {
+  const {until, middle} = use(page);
+  const mouse = (type, [x, y]) => page.tell('Input.dispatchMouseEvent', {type, x, y, button: 'left', clickCount: 1});
+  await page.run('begin(true), play(true)');
+  const sky = await middle(`byId('sky')`);
+  await mouse('mousePressed', sky);
+  check('a press in the sky plays', await page.run('shown.playsItself === 0 && keys === (POINT | FIRE)'));
+  await until('shown.pools[FIRED].count > 0 && Math.abs(shown.x - point.x) < 3');
+  await mouse('mouseReleased', sky);
+  check('until it ends', await page.run('keys === 0'));
+  const button = await middle(`byId('rewind')`), frame = await page.run('shown.frame');
+  await mouse('mousePressed', button);
+  await until(`shown.frame < ${frame} - 6`);
+  await mouse('mouseReleased', button);
+  check('the button rewinds', await page.run('keys === 0 && shown.playsItself === 0'));
+  await page.run('play(false)');
+}
+
+// The small pools: each click is a call of kolk.
+async function testClassics(page) {
+  const {click} = use(page);
+  const card = n => `byId('classics').children[${n}]`;
+  const cell = (n, slot) => `${card(n)}.querySelectorAll('.cells > *')[${slot}]`;
+  const press = (n, name) => click(`[...${card(n)}.querySelectorAll('.row button')].find(it => it.textContent === '${name}')`);
+  const strip = n => page.run(`[...${card(n)}.querySelector('.cells').children].map(it => it.textContent).join(' ')`);
+  const said = n => page.run(`${card(n)}.querySelector('[role=status]').textContent`);
+  const figures = n => page.run(`${card(n)}.querySelector('.figures').textContent`);
+
+  check('Bitpool', await strip(0) === '0 0 0 0 0 0 0 0 0 0 1 1 1 1 1' && await figures(0) === '5 of 15 available');
+  await click(cell(0, 2));
+  await click(cell(0, 7));
+  check('objects are returned', await strip(0) === '0 0 1 0 0 0 0 1 0 0 1 1 1 1 1' && await figures(0) === '7 of 15 available');
+  await click(cell(0, 14));
+  check('the lowest comes first: ' + await said(0), await said(0) === 'GetObject: slot 2');
+  for (let n = 0; n < 7; n++) await press(0, 'GetObject');
+  check('and then none', await said(0) === 'GetObject: NULL, the pool is full' && await figures(0) === '0 of 15 available');
+
+  check('holes', await strip(1) === '1 1 1 – – – 1 1 – 1 – –' && await page.run(`${cell(1, 3)}.className`) === 'next');
+  const added = [];
+  for (let n = 0; n < 4; n++) await press(1, 'Add'), added.push(await said(1));
+  check('3, 4, 5, 8', added.join(', ') === 'Add: slot 3, Add: slot 4, Add: slot 5, Add: slot 8');
+  check('are filled from the lowest one on', await strip(1) === '1 1 1 2 2 2 1 1 2 1 – –');
+  await click(cell(1, 0));
+  check('a click makes one', await strip(1) === '– 1 1 2 2 2 1 1 2 1 – –' && await figures(1) === '9 of 12 alive');
+  await click(cell(1, 11));
+  check('which is the next one', await said(1) === 'Add: slot 0' && (await strip(1)).startsWith('2 '));
+
+  const handles = () => page.run(`[...kept.children].map(it => it.textContent + (it.className ? '!' : '')).join(', ')`);
+  check('handles', await handles() === '513 = 2 << 8 | 0x01, 257 = 1 << 8 | 0x01, 1 = 0 << 8 | 0x01');
+  await click(cell(2, 1));
+  check('a stale one is red', (await handles()).includes('257 = 1 << 8 | 0x01: stale!') && await strip(2) === '01 81 01 80 80 80 80 80' &&
+    await page.run(`(([r, g, b]) => r > g + 80 && r > b + 80)(getComputedStyle(kept.querySelector('.stale')).color.match(/\\d+/g).map(Number))`));
+  await click(cell(2, 1));
+  check('the next seed: a new handle', (await handles()).startsWith('258 = 1 << 8 | 0x02, ') && (await handles()).includes('0x01: stale!'));
+  await click(cell(2, 6));
+  await press(2, 'New');
+  check('there, and by the cursor', await said(2) === 'New: handle 1025 = 4 << 8 | 0x01' && await strip(2) === '01 02 01 80 01 80 01 80');
+
+  for (let n = 1; n <= 6; n++) await press(3, 'Add');
+  check('two producers are blocked', await strip(3) === 'adds 6 adds 5 → 4 3 2 1 →' && await said(3) === 'Add 6: blocked, the queue is full');
+  await press(3, 'Remove');
+  check('room for the first of them', await strip(3) === 'adds 6 → 5 4 3 2 →' && await said(3) === 'Remove: 1');
+  await press(3, 'Shutdown');
+  check('a shutdown ends the wait, items stay', await strip(3) === '→ 5 4 3 2 →' && await figures(3) === '4 of 4, shut down');
+  await press(3, 'Remove');
+  check('and every call', await said(3) === 'Remove: KOLK_SHUTDOWN');
+  await press(3, 'Reopen');
+  await press(3, 'Clear');
+  check('Clear', await said(3) === 'Clear: 4 dropped' && await strip(3) === '→     →');
+  await press(3, 'Remove');
+  await press(3, 'Remove');
+  check('two consumers are blocked', await strip(3) === '→     → removes removes' && await said(3) === 'Remove: blocked, the queue is empty');
+  await press(3, 'Add');
+  check('a number for the first of them', await strip(3) === '→     → removes' && await figures(3) === '0 of 4');
+  check('no mistake', await page.run('read().mistakes === 0'));
 }
 
 // Without a mouse.
 async function testKeys(page) {
-  const {text, number} = use(page);
-  const active = () => page.run('document.activeElement.id');
+  const active = () => page.run(`document.activeElement.id || document.activeElement.textContent`);
   const reached = [];
-  for (let n = 0; n < 10; n++) {
+  for (let n = 0; n < 16; n++) {
     await page.key('Tab');
     reached.push(await active());
   }
-  check('Tab reaches everything: ' + reached, reached.join(' ') === 'play step burst capacity skip take older newer free twice');
-  const go = async id => {
-    for (let n = 0; n < 20 && await active() !== id; n++) await page.key('Tab');
-    return await active() === id;
-  };
-  check('round to the first', await go('play') && await page.run('plays'));
+  check('Tab reaches everything: ' + reached,
+    reached.join(' ') === 'sky play demo rewind sound 0 GetObject 1 Add 01 New Add Remove Shutdown Reopen Clear');
+  const ringed = await page.run(`getComputedStyle(document.activeElement).outlineStyle`);
+  check('the focus is seen', ringed === 'solid');
+  await page.run(`byId('play').focus()`);
   await page.key(' ', 'Space', ' ');
-  check('Space pauses', await text('play') === 'Play' && await page.run('!plays'));
+  check('Space on a button is the button\'s', await page.run('!plays && shown.playsItself === 1 && keys === 0'));
+  await page.run(`byId('rewind').focus()`);
+  const {down, up, until} = use(page), frame = await page.run('shown.frame');
+  await down('Enter');
+  await until(`shown.frame < ${frame} - 6`);
+  await up('Enter');
+  check('Rewind, as long as the key is held', await page.run('keys === 0'));
+  await page.run(`play(false); bitpool.strip.firstChild.focus()`);
+  for (let n = 0; n < 3; n++) await page.key('ArrowRight');
+  await page.key('ArrowLeft');
   await page.key('Enter', 'Enter', '\r');
-  check('Enter plays', await page.run('plays'));
-  await page.key('Enter', 'Enter', '\r');
-  await go('capacity');
-  await page.key('ArrowRight');
-  check('an arrow: more slots', await number('slot-count') === 576 && await text('capacity-text') === '576 slots');
-  await page.key('End');
-  check('End: most slots', await number('slot-count') === 1024);
-  await go('take');
-  await page.key('Enter', 'Enter', '\r');
-  check('Enter takes one', (await text('state')).startsWith('alive'));
-  await go('skip');
-  await page.key('ArrowDown');
-  check('an arrow: the next policy', await active() === 'oldest' && (await text('code')).includes('kolk_pool_evict_oldest'));
-  check('handles stay valid in a pool that has as many slots', (await text('state')).startsWith('alive'));
-  await page.key('ArrowDown');
-  await page.key('ArrowDown');
-  check('the third one', await active() === 'grow' && (await text('code')).includes('.max_capacity'));
-  await page.run(`byId('capacity').focus()`);
-  await page.key('Home');
-  check('Home: least slots, and a new pool', await number('slot-count') === 64 && (await text('state')).startsWith('stale'));
+  check('arrows go from slot to slot', await page.run(`bitpool.strip.children[2].textContent === '1' && document.activeElement === bitpool.strip.children[2]`));
+  check('and are not the ship\'s', await page.run('keys === 0 && !plays'));
+  await page.run(`byId('sky').focus()`);
+  await page.key('ArrowUp');
+  check('in the sky they are', await page.run('plays && shown.playsItself === 0'));
 }
 
 async function testLook(page, look, name) {
-  const {text, click} = use(page);
+  const {text} = use(page);
   if (look.still) {
     check(name + ': it rests', await text('play') === 'Play' && await page.run(`(async () => {
       const before = JSON.stringify(read());
       for (let n = 0; n < 10; n++) await new Promise(requestAnimationFrame);
       return !plays && JSON.stringify(read()) === before; })()`));
-    check(name + ': there is a picture', await page.run('read().rows > 100'));
-    const before = await page.run('JSON.stringify(read())');
-    await click('step');
-    check(name + ': a step', await page.run('JSON.stringify(read())') !== before && await page.run('!plays'));
+    check(name + ': there is a picture', await page.run('read().things > 3'));
+    check(name + ': the autopilot waits for its button', await page.run('shown.playsItself === 0 && (idle = IDLE + 1, pass(1), shown.playsItself === 0)'));
+    check(name + ': no cell flashes', await page.run(`(() => { begin(true), c.step(200, 0, 0, 0, 400), draw();
+      const {canvas} = strips[LIT], {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+      const isWhite = (_, at) => at % 4 === 0 && data[at] + data[at + 1] + data[at + 2] === 765;
+      return new Uint8Array(c.memory.buffer, c.cells(LIT), 96).some(byte => (byte & 7) === JUST) && !data.some(isWhite); })()`));
   } else {
     check(name + ': it moves', await page.run(`(async () => {
       const before = JSON.stringify(read());
       while (JSON.stringify(read()) === before) await new Promise(requestAnimationFrame);
       return plays; })()`));
   }
-  await click('take');
-  const sizes = await page.run(`['sky', 'slots', 'heap'].map(id => [byId(id).clientWidth, byId(id).clientHeight])`);
-  check(name + ': the pictures have room: ' + sizes, sizes.every(([wide, high]) => wide >= 280 && high >= 200));
+  const sizes = await page.run(`[byId('sky'), ...strips.map(it => it.canvas)].map(it => [it.clientWidth, it.clientHeight])`);
+  check(name + ': the pictures have room: ' + sizes, sizes.every(([wide, high], n) => wide >= 280 && high >= (n ? 40 : 220)));
+  await page.run('play(false)');
   await checkLook(page, look, name);
 }
 
 run(async visit => {
   await visit('kolk.html', 1280, 900, {}, async page => {
-    await testHandle(page);
-    await testPolicies(page);
-    await testHeap(page);
+    await testPlay(page);
+    await testRewind(page);
+    await testSoak(page);
+    await testSound(page);
+    await testMouse(page);
+    await testClassics(page);
   });
   await visit('kolk.html', 1280, 900, {}, testKeys);
-  for (const [width, height, look] of [[1280, 900, {}], [1280, 900, {dark: true, still: true}], [360, 740, {still: true}], [360, 740, {dark: true}]])
+  for (const [width, height, look] of [[1280, 900, {}], [1280, 900, {dark: true, still: true}], [360, 740, {still: true}]])
     await visit('kolk.html', width, height, look, page => testLook(page, look, `${width} ${look.dark ? 'dark' : 'light'}`));
 });

@@ -1,8 +1,8 @@
 #!/bin/bash
 # runs: long once
-# The page of make web in a real browser, from a file: the mouse, keys, the numbers that each policy promises, a handle that
-# goes stale, reduced motion, no request, a clean console, and no complaint of axe-core, a checker of accessibility; in light
-# and dark, wide and as narrow as a phone.
+# The page of make web in a real browser, from a file: the game by keys and by mouse, rewound, and playing itself; stolen voices;
+# the small pools; reduced motion, no request, a clean console, and no complaint of axe-core, a checker of accessibility; in
+# light and dark, wide and as narrow as a phone.
 # Usage: page.sh BUILD    where axe-core is kept
 # promise: README.md "`make web` builds this page"
 set -euo pipefail
