@@ -6,7 +6,7 @@
  *
  * makes the types `bullets` (a pool), `bullets_object` (struct bullet) and `bullets_handle`, and the functions
  * bullets_init, _alloc, _alloc_n, _alloc_run, _alloc_zeroed, _alloc_at, _alloc_at_index, _free, _free_n, _free_handle,
- * _free_at, _renew, _get, _handle_of, _each, _each_in, _each_next, _each_next_run, _index, _at, _is_live, _count,
+ * _free_at, _renew, _pin, _unpin, _get, _handle_of, _each, _each_in, _each_next, _each_next_run, _index, _at, _is_live, _count,
  * _available, _can_alloc, _clear, _reserve, _trim, _stats, _is_valid and _deinit, and so on. These are the functions
  * of pool.h with your type for void *. The untyped pool is `bullets.pool`: pass it to any function of pool.h but
  * kolk_pool_init. Leave object_size and object_align in the descriptor 0: they follow from the type. A descriptor
@@ -216,6 +216,8 @@ struct kolk_pinned_ {
     KOLK_TYPED_ void name##_touch(name *pool_, const T *object_) { kolk_pool_touch(&pool_->pool, object_); }           \
     KOLK_TYPED_ void name##_protect(name *pool_, const T *object_, bool on_) { \
         kolk_pool_protect(&pool_->pool, object_, on_); } \
+    KOLK_TYPED_ void name##_pin(name *pool_, const T *object_) { kolk_pool_pin(&pool_->pool, object_); }               \
+    KOLK_TYPED_ void name##_unpin(name *pool_, const T *object_) { kolk_pool_unpin(&pool_->pool, object_); }           \
     KOLK_TYPED_ void name##_recost(name *pool_, const T *object_) { kolk_pool_recost(&pool_->pool, object_); }         \
     KOLK_TYPED_ size_t name##_snapshot_size(const name *pool_) { return kolk_pool_snapshot_size(&pool_->pool); }       \
     KOLK_TYPED_ size_t name##_snapshot(const name *pool_, void *block_, size_t size_) { \

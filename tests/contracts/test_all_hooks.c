@@ -198,6 +198,7 @@ static kolk_pool_desc desc_of_pool(void) {
     desc.reuse = p.reuse;
     desc.ages = desc.full.ranked = p.ordered;
     desc.debug = p.debug;
+    desc.pins = true;
     desc.full.on_full = is_column("on_full") ? pool_on_full : NULL;
     desc.full.on_low = is_column("on_low") ? pool_on_low : NULL;
     desc.full.low_water = is_column("on_low") ? 2 : 0;
@@ -352,6 +353,12 @@ static char pool_protect(void) {
     return if_silent();
 }
 
+static char pool_pin(void) {
+    kolk_pool_pin(&p.pool, p.objects[4]);
+    if (now.reports == 0) kolk_pool_unpin(&p.pool, p.objects[4]);
+    return if_silent();
+}
+
 static char pool_rebind(void) {
     kolk_pool_desc desc = desc_of_pool();
     return of_status(kolk_pool_rebind(&p.pool, &desc));
@@ -385,6 +392,7 @@ static char pool_look(void) {
 static const row pool_rows[] = {
     {"kolk_pool_free", pool_free_, "wwwwwwrrrrr"},
     {"kolk_pool_free_n", pool_free_n, "wwwwwwrrrrr"},
+    {"kolk_pool_pin", pool_pin, "wwwwwwrrrrr"},
     {"kolk_pool_free_handle", pool_free_handle, "wwwwwwrrrrr"},
     {"kolk_pool_free_at", pool_free_at, "wwwwwwrrrrr"},
     {"kolk_pool_renew", pool_renew, "wwwwwrrrrrr"},
