@@ -7,7 +7,6 @@
 /* Returns the pool that has this object, alive or pinned: this one or one of its overflow pools. If there is none, or it
  * has no pins, or must not change now, reports that and returns NULL. */
 static kolk_pool *pinnable(kolk_pool *pool, const void *object, const char *verb, uint32_t *slot, const void *site) {
-    if (kolk_pool_is_barred_(pool, HOOK_FREES, verb, site)) return NULL;
     for (kolk_pool *place = pool; place; place = place->overflow) {
         uintptr_t at = pool_slot_of(place, object);
         bool is_held = at < place->fresh && is_pinned(place, at) && place->pins[at] != KEPT; /* == : being freed */

@@ -321,6 +321,7 @@ static char pool_alloc_at_index(void) {
     return if_works(start(kolk_pool_alloc_at_index(&p.pool, p.pool.fresh < p.pool.capacity ? p.pool.fresh : free_one)));
 }
 
+CALL(pool_alloc_in, if_works(start(kolk_pool_alloc_in(&p.pool, 0, UINT32_MAX))))
 THEN(pool_clear, kolk_pool_clear(&p.pool), if_works(kolk_pool_count(&p.pool) == 0))
 CALL(pool_evict_cheapest, if_works(kolk_pool_evict_cheapest(&p.pool, 0, NULL)))
 CALL(pool_evict_oldest, if_works(kolk_pool_evict_oldest(&p.pool, 0, NULL)))
@@ -403,6 +404,7 @@ static const row pool_rows[] = {
     {"kolk_pool_alloc_n", pool_alloc_n, "nwwwwnrrrrr"},
     {"kolk_pool_alloc_at", pool_alloc_at, "nwwwwnrrrrr"},
     {"kolk_pool_alloc_at_index", pool_alloc_at_index, "nwwwwnrrrrr"},
+    {"kolk_pool_alloc_in", pool_alloc_in, "nwwwwnrrrrr"},
     {"kolk_pool_clear", pool_clear, "wwrrrrrrrrr"},
     {"kolk_pool_trap_full", pool_trap_full, "wwwwwwwwwww"},
     {"kolk_pool_evict_cheapest", pool_evict_cheapest, "wwrrrrrrrrr"},

@@ -398,14 +398,21 @@ static inline bool model_gives_up_order(const model *m, uint32_t slot) {
     return m->places[slot] == FREE && !searches && slot != m->free.slots[m->free.count - 1];
 }
 
-/* `handle`: NULL to allocate the slot by its index. */
-static inline void model_alloc_slot(model *m, uint32_t slot, const kolk_handle *handle) {
+/* `handle`: NULL to allocate the slot by its index, as the lowest of the slots in [first, end) if there are some. */
+static inline void model_alloc_one(model *m, uint32_t slot, const kolk_handle *handle, uint32_t first, uint32_t n) {
     uint32_t generation = handle ? (uint32_t)(handle->bits >> 32) : 0;
     bool possible = model_may_alloc_at(m, slot);
     if (handle && (!has_handles(m) || generation == 0 || generation > KOLK_GENERATION_MAX)) possible = false;
     bool no_memory = possible && slot >= model_all_slots(m) && !model_can_get_more(m);
     m->wanted = slot;
-    void *object = handle ? kolk_pool_alloc_at(&m->pool, *handle) : kolk_pool_alloc_at_index(&m->pool, slot);
+    model_things *typed = model_typed(m);
+    void *object;
+    if (handle)
+        object = kolk_pool_alloc_at(&m->pool, *handle);
+    else if (n)
+        object = typed ? model_things_alloc_in(typed, first, n) : kolk_pool_alloc_in(&m->pool, first, n);
+    else
+        object = kolk_pool_alloc_at_index(&m->pool, slot);
     m->wanted = NO_SLOT;
     m->failed += no_memory;
     if (!possible || no_memory) {
@@ -421,6 +428,21 @@ static inline void model_alloc_slot(model *m, uint32_t slot, const kolk_handle *
     if (!object) return;
     if (handle) m->generations[slot] = generation;
     if (slot >= m->peak) m->peak = slot + 1;
+}
+
+static inline void model_alloc_slot(model *m, uint32_t slot, const kolk_handle *handle) {
+    model_alloc_one(m, slot, handle, 0, 0);
+}
+
+static inline void model_alloc_in(model *m, uint32_t first, uint32_t n) {
+    uint32_t slot = first;
+    while (slot < first + n && !model_may_alloc_at(m, slot)) slot++;
+    if (slot < first + n) {
+        model_alloc_one(m, slot, NULL, first, n);
+        return;
+    }
+    model_assert(m, kolk_pool_alloc_in(&m->pool, first, n) == NULL);
+    m->failed++;
 }
 
 static inline void model_alloc_at(model *m, kolk_handle handle) {

@@ -7,7 +7,7 @@
  * there", "Frees all live ... stay worn out", "Returns the handle ... null handle", "Returns the object ... different
  * object", "Frees the object of a handle ... return NULL",
  * "Frees the object in this slot ... lives there", "Would n allocs find slots ... memory to grow", "The same for a slot
- * by its index ... need not have handles", "Returns the slot ... result is then UINT32_MAX", "Returns the live
+ * by its index ... need not have handles", "The same for the lowest slot ... slots can be had", "Returns the slot ... result is then UINT32_MAX", "Returns the live
  * object in a slot, or NULL", "count (with STRICT, minus the worn-out slots)", "All counters; O(1)", "called with an
  * object before a ready-made hook", "A restore brings ... grown since", "A handle that was made ... even with STRICT",
  * "Writes the block ... below kolk_pool_snapshot_size", "allocates an object ... become free slots", "last one freed,
@@ -159,7 +159,9 @@ static void operate(run *r, bool filling) {
         else
             model_alloc_n(m, random_below(&m->random, 6));
     } else if (choice < 770) {
-        if (choice % 4 == 0)
+        if (choice % 8 == 4)
+            model_alloc_in(m, random_below(&m->random, m->desc.max_capacity + 2), random_below(&m->random, 90));
+        else if (choice % 8 == 0)
             model_alloc_slot(m, random_below(&m->random, m->desc.max_capacity + 2), NULL);
         else
             model_alloc_at(m, some_handle(r));

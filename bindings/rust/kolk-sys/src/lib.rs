@@ -1373,6 +1373,10 @@ extern "C" {
     /// The same for a slot by its index, such as a number that a protocol or a file gives to an object. The slot has its
     /// next generation, so older handles stay stale, and the pool need not have handles.
     pub fn kolk_pool_alloc_at_index(pool: *mut kolk_pool, index: u32) -> *mut c_void;
+    /// The same for the lowest slot without an object among n slots, from slot `first` on. If all allocs of a pool are of
+    /// this kind, each kind of object has numbers of its own: those of the server below 1000, say, and those of its clients
+    /// from 1000 on. O(n / 64), plus that of alloc_at_index. Returns NULL if none of these slots can be had.
+    pub fn kolk_pool_alloc_in(pool: *mut kolk_pool, first: u32, n: u32) -> *mut c_void;
 
     // kolk/queue.h
     /// If the status is not KOLK_OK (the descriptor breaks a rule, or KOLK_NO_MEMORY), the queue is left all zero.
