@@ -181,6 +181,7 @@ extern "C" {
     X(KOLK_BAD_BUDGET, 140, "a heap inside another one has that one's budget: give it none")                           \
     X(KOLK_SET_BY_ADAPTER, 141,                                                                                        \
       "create, destroy, validate and reset are the adapter's, and for PostgreSQL validate_after_ms: leave them 0")     \
+    X(KOLK_PINS_MISSING, 142, "kolk_pool_pin and kolk_pool_unpin need pins, which is false")                           \
     /* a snapshot that cannot be made or restored */                                                                   \
     X(KOLK_NO_SNAPSHOT, 200, "a pool with setup or teardown, or a slot map with move, has no snapshots")               \
     X(KOLK_IN_HOOK, 201, "a hook of the pool is running")                                                              \
@@ -201,6 +202,8 @@ extern "C" {
     X(KOLK_NO_LOCAL, 306, "the local or its pool was never initialised, or its init failed, or it is deinit'd")        \
     X(KOLK_READ_ONLY, 307, "the pool was attached without .writable, to be read")                                      \
     X(KOLK_MOVED, 308, "the pool was moved or copied after its init")                                                  \
+    X(KOLK_PINNED, 309, "an object is still pinned")                                                                   \
+    X(KOLK_NOT_PINNED, 310, "the object is not pinned")                                                                \
     /* a bug that the debug mode finds */                                                                              \
     X(KOLK_WRITE_AFTER_FREE, 350, "an object was written to after it was freed")                                       \
     X(KOLK_OVERFLOW, 351, "the bytes behind an object were written to")                                                \

@@ -277,6 +277,7 @@ template <class T> struct options {
     kolk_generations generations = KOLK_GENERATIONS_RECYCLE;
     std::uint32_t tag = 0;
     bool ages = false;      /* see oldest */
+    bool pins = false;      /* see pin */
     void *memory = nullptr; /* KOLK_POOL_BYTES(sizeof(T), alignof(T), n) bytes */
     std::size_t memory_size = 0;
     kolk_budget *budget = nullptr;
@@ -427,6 +428,18 @@ template <class T> class pool {
     void touch(const T *object) { kolk_pool_touch(&pool_, object); }
     void protect(const T *object, bool on) { kolk_pool_protect(&pool_, object, on); }
 
+    /* While the guard exists, an object that is erased keeps its memory, and is destroyed only at the guard's end. Needs
+     * `pins`. */
+    struct unpinner {
+        pool *of = nullptr;
+        void operator()(T *object) const { kolk_pool_unpin(&of->pool_, object); }
+    };
+    using pinned_ptr = std::unique_ptr<T, unpinner>;
+    [[nodiscard]] pinned_ptr pin(T *object) {
+        kolk_pool_pin(&pool_, object);
+        return pinned_ptr(object, unpinner{this});
+    }
+
     /* The cost of this object has changed, or of all. Does nothing without `ranked`. */
     void recost(const T *object) { kolk_pool_recost(&pool_, object); }
     void recost_all() { kolk_pool_recost(&pool_, nullptr); }
@@ -484,6 +497,7 @@ template <class T> class pool {
         desc.generations = wish.generations;
         desc.tag = wish.tag;
         desc.ages = wish.ages;
+        desc.pins = wish.pins;
         desc.memory = wish.memory;
         desc.memory_size = wish.memory_size;
         desc.budget = wish.budget;

@@ -25,7 +25,7 @@
  * The functions that everybody needs come first: `init` and `deinit`; `alloc`, alloc_zeroed, `free`, `renew` and
  * `clear`; handle_of, `get` and free_handle; is_live, `index`, `at` and `each`; `count`, `available` and `stats`. Each
  * later section can be read on its own, and begins with the descriptor's members that belong to it: When it is full;
- * Memory; Age; Objects that are made once; Many at once; Saving.
+ * Memory; Age; Pins; Objects that are made once; Many at once; Saving.
  *
  * Cost      `alloc`, `free`, `renew`, `get`, is_live, `index` and `at` are O(1): a handful of instructions, no system
  *           call, no lock; with KOLK_REUSE_LOWEST, alloc and free take one step for each factor of 64 in max_capacity.
@@ -36,7 +36,7 @@
  * Memory    the caller's memory, or pages of the system; never malloc. A slot costs its stride and 1 byte; 4 bytes
  *           for the order of reuse (LOWEST: 1 bit; without an OS, on 32 bits: 2 bytes); 4 bytes if there are handles,
  *           but in the system's memory only once a slot has had 128 lives; 1 bit with a setup or teardown hook; 16
- *           bytes with ages, and 16 if the pool is ranked.
+ *           bytes with ages, 16 if the pool is ranked, and 4 with pins.
  * Contents  a new object has the bytes of the slot's last life, or those that the memory had before: initialise all of
  *           it. free does not change the object. The pool never stores its own data in a slot.
  * Threads   one thread at a time. But any number of threads may call functions that take a const pool while no other
@@ -90,6 +90,7 @@ typedef struct kolk_pool_desc {
     kolk_generations generations KOLK_OR_0_;
     uint32_t tag KOLK_OR_0_;               /* distinguishes its handles from other pools'; 0: a hash of the name */
     bool ages KOLK_OR_0_;                  /* see Age */
+    bool pins KOLK_OR_0_;                  /* see Pins */
     void *memory KOLK_OR_0_;               /* see Memory; NULL: pages of the system */
     size_t memory_size KOLK_OR_0_;         /* bytes of memory */
     struct kolk_budget *budget KOLK_OR_0_; /* the bytes of its slots count towards it (budget.h); NULL: none */
@@ -226,8 +227,8 @@ KOLK_INLINE_USES_(1) void *kolk_cursor_next_run(kolk_cursor *cursor, uint32_t *l
  * divide the work: each walks over a part of the slots from 0 to capacity - 1. */
 KOLK_INLINE_ kolk_cursor kolk_pool_each_in(const kolk_pool *pool, uint32_t first, uint32_t n);
 
-/* The number of live objects, and the number of slots that are free without growing: capacity - count (with STRICT,
- * minus the worn-out slots). */
+/* The number of live objects (and of those that were freed while they were pinned), and the number of slots that are
+ * free without growing: capacity - count (with STRICT, minus the worn-out slots). */
 KOLK_INLINE_ uint32_t kolk_pool_count(const kolk_pool *pool);
 KOLK_INLINE_ uint32_t kolk_pool_available(const kolk_pool *pool);
 
@@ -319,7 +320,8 @@ KOLK_USES_(1) bool kolk_pool_evict_oldest(kolk_pool *pool, size_t bytes, void *c
 KOLK_API_ size_t kolk_pool_memory_size(const kolk_pool_desc *desc);
 
 /* The same as a constant. It is enough for any descriptor of this size, alignment and capacity without these two (see
- * KOLK_POOL_STORAGE in typed.h). With ages, add KOLK_POOL_AGE_BYTES; if it is ranked, KOLK_POOL_RANK_BYTES. */
+ * KOLK_POOL_STORAGE in typed.h). With ages, add KOLK_POOL_AGE_BYTES; if it is ranked, KOLK_POOL_RANK_BYTES; with pins,
+ * KOLK_POOL_PIN_BYTES. */
 /* clang-format off */
 #define KOLK_POOL_BYTES(size, align, n)                                                                                \
     (KOLK_POOL_HIGH_AT_(size, align, n) + 8 * ((KOLK_SIZE_(n) + 63) / 64) + KOLK_ROUND_UP_(KOLK_SIZE_(n) * 4, 8) +     \
@@ -328,6 +330,7 @@ KOLK_API_ size_t kolk_pool_memory_size(const kolk_pool_desc *desc);
 #define KOLK_POOL_HIGH_AT_(size, align, n)   (KOLK_POOL_STATES_AT_(size, align, n) + KOLK_ROUND_UP_(KOLK_SIZE_(n), KOLK_GROUP))
 #define KOLK_POOL_AGE_BYTES(n)  (16 * (KOLK_SIZE_(n) + 1))
 #define KOLK_POOL_RANK_BYTES(n) (16 * KOLK_SIZE_(n))
+#define KOLK_POOL_PIN_BYTES(n)  KOLK_ROUND_UP_(KOLK_SIZE_(n) * 4, 8)
 /* clang-format on */
 
 /* Raises the capacity to this many slots now, so that later allocs need not ask the system for memory, nor the budget.
@@ -392,6 +395,37 @@ KOLK_USES_(1) void kolk_pool_touch(kolk_pool *pool, const void *object);
  * protection ends, the object becomes the newest. */
 KOLK_USES_(1) void kolk_pool_protect(kolk_pool *pool, const void *object, bool on);
 
+/* ---- Pins: objects that must not go away yet -----------------------------------------------------------------------
+ *
+ *     .pins   lets you pin objects, which costs 4 bytes per slot
+ *
+ * Pin an object while you use it, if other code may free it meanwhile:
+ *
+ *     bullets_pin(&pool, bullet);
+ *     on_hit(bullet);                  // may free it, or clear the pool
+ *     bullet->x += 1;                  // but its memory is still there
+ *     bullets_unpin(&pool, bullet);    // the free, if there was one, is completed here
+ *
+ * A free, an eviction by hand or a clear ends the life of a pinned object at once: its handles are stale, is_live is
+ * false, no walk visits it, and a second free is a double free. But its contents stay, and no alloc gets its slot, until
+ * the last unpin. Only then its reset hook runs. Until then it counts, and alloc_at of its slot gives NULL.
+ *
+ *     renew               ends the life in the same way; the new object is that of an alloc, in another slot
+ *     evictions           the ready-made hooks and alloc_over spare pinned objects, but evict_oldest looks at each of
+ *                         them that is older
+ *     snapshot, restore   are impossible while an object is pinned (KOLK_PINNED)
+ *     deinit              is a bug of the caller while an object is pinned (KOLK_PINNED), and changes nothing then
+ *
+ * While an object of a pool is pinned, all its functions but the allocs make a call where they are otherwise inline. */
+
+/* Pins an object that is live or pinned, also several times, and nothing if it is NULL. O(1). Any other pointer is a
+ * bug of the caller, and so is a pool without .pins (KOLK_PINS_MISSING). */
+KOLK_USES_(1) void kolk_pool_pin(kolk_pool *pool, const void *object);
+
+/* Takes back one pin, and none if it is NULL. If it was the last one, and the object was freed meanwhile, frees its slot.
+ * O(1). An object that is not pinned is a bug of the caller (KOLK_NOT_PINNED). */
+KOLK_USES_(1) void kolk_pool_unpin(kolk_pool *pool, const void *object);
+
 /* ---- Objects that are made once ---------------------------------------------------------------------------------
  *
  *     .life.keep      contents survive from one life to the next: objects are made once and used as they are
@@ -409,9 +443,9 @@ KOLK_USES_(1) void kolk_pool_protect(kolk_pool *pool, const void *object, bool o
 /* Replaces the hooks, context, name, headroom and low_water by those of the descriptor, also where these are 0. All
  * objects, handles and counters stay, and so do the tag and the debug settings. No hook runs. The descriptor may be the
  * one of the init. Members that determine how the pool is laid out must be 0, or as they were at the init: object_size,
- * object_align, capacity (or less than the pool has now), max_capacity, reuse, generations, tag, keep, ages, ranked,
- * memory, memory_size, budget and overflow. The pool must have a setup or teardown hook if and only if it had one at
- * the init.
+ * object_align, capacity (or less than the pool has now), max_capacity, reuse, generations, tag, keep, ages, pins,
+ * ranked, memory, memory_size, budget and overflow. The pool must have a setup or teardown hook if and only if it had
+ * one at the init.
  *
  * Changes nothing and returns KOLK_STRUCT_CHANGED if the objects have a different size or alignment, as after a change
  * of their struct (see kolk_pool_restore_converted); KOLK_LAYOUT_CHANGED for another such member; KOLK_IN_HOOK if a
@@ -477,7 +511,7 @@ KOLK_USES_(1) void *kolk_pool_alloc_run(kolk_pool *pool, uint32_t n);
  * kept. */
 
 /* Returns the size of the block for the pool's present state, in bytes. Returns 0 if no snapshot is possible, because
- * the pool has a setup or teardown hook, or because one of its hooks is running. */
+ * the pool has a setup or teardown hook, one of its hooks is running, or an object is pinned. */
 KOLK_API_ size_t kolk_pool_snapshot_size(const kolk_pool *pool);
 
 /* Writes the block and returns its size. Returns 0 if no snapshot is possible, or if `size` is below
@@ -518,6 +552,11 @@ KOLK_USES_(1) void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle);
 /* The same for a slot by its index, such as a number that a protocol or a file gives to an object. The slot has its
  * next generation, so older handles stay stale, and the pool need not have handles. */
 KOLK_USES_(1) void *kolk_pool_alloc_at_index(kolk_pool *pool, uint32_t index);
+
+/* The same for the lowest slot without an object among n slots, from slot `first` on. If all allocs of a pool are of
+ * this kind, each kind of object has numbers of its own: those of the server below 1000, say, and those of its clients
+ * from 1000 on. O(n / 64), plus that of alloc_at_index. Returns NULL if none of these slots can be had. */
+KOLK_USES_(1) void *kolk_pool_alloc_in(kolk_pool *pool, uint32_t first, uint32_t n);
 
 /* ---- Struct: read any field, write none -------------------------------------------------------------------------- */
 
@@ -597,6 +636,7 @@ struct kolk_pool {
     uint64_t *holes[6]; /* LOWEST: [0] has a bit for each free slot below fresh, [k + 1] one for each word of [k] */
     kolk_age_ *ages;    /* by slot + 1: a circular list through [0], the oldest first; NULL without ages */
     kolk_rank_ *ranks;  /* by slot, and by place; NULL if the pool is not ranked */
+    uint32_t *pins;     /* by slot: how often it is pinned, and KEPT if it was freed since; NULL without pins */
     uint64_t *ready;    /* 1 bit per slot: it is set up; NULL without setup and teardown */
 
     /* what the descriptor said, with defaults filled in */
@@ -633,6 +673,7 @@ struct kolk_pool {
     uint32_t held_back; /* FIFO, after a restore: the last slots of the capacity, which the saved pool did not have */
     uint32_t unlisted;  /* LIFO, FIFO: at the start of the stack or ring, places whose slots are not decided yet */
     uint32_t counted;   /* the slots below it count towards the budget; a trim may have released the others */
+    uint32_t pinned;    /* the number of slots that have pins */
 };
 
 /* ---- Inside ------------------------------------------------------------------------------------------------------ */
@@ -662,7 +703,7 @@ KOLK_FOLDED_INLINE_ bool kolk_pool_has_options_(const kolk_pool_desc *desc) {
     const kolk_pool_full *full = &desc->full;
     bool asks = full->on_full || full->cost || full->on_low || full->overflow || full->headroom || full->ranked;
     bool lives_on = desc->life.setup || desc->life.reset || desc->life.teardown;
-    return desc->ages || grows || counts || asks || lives_on;
+    return desc->ages || desc->pins || grows || counts || asks || lives_on;
 }
 
 KOLK_FOLDED_INLINE_ kolk_status kolk_pool_init_typed_(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,

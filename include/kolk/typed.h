@@ -5,8 +5,8 @@
  *     KOLK_POOL_TYPE(bullets, struct bullet)      // at file scope; in a header too
  *
  * makes the types `bullets` (a pool), `bullets_object` (struct bullet) and `bullets_handle`, and the functions
- * bullets_init, _alloc, _alloc_n, _alloc_run, _alloc_zeroed, _alloc_at, _alloc_at_index, _free, _free_n, _free_handle,
- * _free_at, _renew, _get, _handle_of, _each, _each_in, _each_next, _each_next_run, _index, _at, _is_live, _count,
+ * bullets_init, _alloc, _alloc_n, _alloc_run, _alloc_zeroed, _alloc_at, _alloc_at_index, _alloc_in, _free, _free_n, _free_handle,
+ * _free_at, _renew, _pin, _unpin, _get, _handle_of, _each, _each_in, _each_next, _each_next_run, _index, _at, _is_live, _count,
  * _available, _can_alloc, _clear, _reserve, _trim, _stats, _is_valid and _deinit, and so on. These are the functions
  * of pool.h with your type for void *. The untyped pool is `bullets.pool`: pass it to any function of pool.h but
  * kolk_pool_init. Leave object_size and object_align in the descriptor 0: they follow from the type. A descriptor
@@ -186,7 +186,9 @@ struct kolk_pinned_ {
     KOLK_TYPED_ name##_object *name##_alloc_at(name *pool_, name##_handle handle_) { \
         return KOLK_CAST_(T *, kolk_pool_alloc_at(&pool_->pool, handle_.untyped)); } \
     KOLK_TYPED_ name##_object *name##_alloc_at_index(name *pool_, uint32_t index_) { \
-        return KOLK_CAST_(T *, kolk_pool_alloc_at_index(&pool_->pool, index_)); } KOLK_END_
+        return KOLK_CAST_(T *, kolk_pool_alloc_at_index(&pool_->pool, index_)); } \
+    KOLK_TYPED_ name##_object *name##_alloc_in(name *pool_, uint32_t first_, uint32_t n_) { \
+        return KOLK_CAST_(T *, kolk_pool_alloc_in(&pool_->pool, first_, n_)); } KOLK_END_
 
 #define KOLK_POOL_MEMBER(name, T, member)                                                                              \
     KOLK_TYPED_ T *name##_alloc_##member(name *pool_) { \
@@ -216,6 +218,8 @@ struct kolk_pinned_ {
     KOLK_TYPED_ void name##_touch(name *pool_, const T *object_) { kolk_pool_touch(&pool_->pool, object_); }           \
     KOLK_TYPED_ void name##_protect(name *pool_, const T *object_, bool on_) { \
         kolk_pool_protect(&pool_->pool, object_, on_); } \
+    KOLK_TYPED_ void name##_pin(name *pool_, const T *object_) { kolk_pool_pin(&pool_->pool, object_); }               \
+    KOLK_TYPED_ void name##_unpin(name *pool_, const T *object_) { kolk_pool_unpin(&pool_->pool, object_); }           \
     KOLK_TYPED_ void name##_recost(name *pool_, const T *object_) { kolk_pool_recost(&pool_->pool, object_); }         \
     KOLK_TYPED_ size_t name##_snapshot_size(const name *pool_) { return kolk_pool_snapshot_size(&pool_->pool); }       \
     KOLK_TYPED_ size_t name##_snapshot(const name *pool_, void *block_, size_t size_) { \

@@ -36,6 +36,7 @@
  *     headroom, low_water, peak,
  *         slots that do not count      stack + watched                         aside_floor: worn.count + watched
  *     ages, ranked                     end of memory                           order_floor: the floor without these
+ *     pinned objects                                     0            0
  *     setup, teardown                  end of memory                           neither
  *     reset                                              0
  *     debug mode                       end of memory     0            0        neither
@@ -56,6 +57,9 @@
  * A trim gives the bytes of the last slots back to the budget: those from `counted` on. Before an alloc takes one of
  * them, it takes bytes for it and some more of them from the budget again, as growth does (pool_options.c).
  *
+ * A slot whose object was freed while it was pinned is dead, but in no place, as if its reset hook was running: so it
+ * still counts, and no alloc finds it. The last unpin puts it in its place.
+ *
  * FIFO takes never-issued slots first, but after a restore only those that the saved pool had: the others, held_back,
  * wait until the ring is empty. So a pool that has grown since a snapshot repeats what it did.
  *
@@ -66,11 +70,11 @@
  * (pool_order.c).
  *
  * Invariants (kolk_pool_is_valid):
- *     I1  count == fresh - (top - stack) - aside is the number of live slots; peak >= count, whether the peak is
- *         counted or not
+ *     I1  count == fresh - (top - stack) - aside is the number of slots that are live or kept; peak >= count, whether
+ *         the peak is counted or not
  *     I2  fresh <= capacity - held_back; capacity <= max_capacity; what the arrays have from fresh on does not matter,
  *         but the high parts there are 0 in the system's memory (which is_valid does not read)
- *     I3  each free slot below fresh is in exactly one place: the stack, the ring, the holes, the worn-out list, or the
+ *     I3  each free slot below fresh that is not kept is in exactly one place: the stack, the ring, the holes, the worn-out list, or the
  *         debug mode's quarantine; aside counts all but the first; the first `unlisted` places of the stack or the
  *         ring stand for the slots that are in no other place
  *     I4  the bounds are those of the table above
@@ -85,6 +89,7 @@
  *         protected is in it
  *     I11 counted <= capacity; with FIFO fresh <= counted; the slots from counted up to fresh are free, and they are
  *         the last free ones that an alloc takes, the lowest first
+ *     I12 pinned is the number of slots with pins; those that are kept are dead
  *
  * pool.h states the time bounds. Two ideas are borrowed: exact division (base.inl), and an advancing mark instead of a
  * free list that is linked at creation (PostgreSQL, slab.c, since 2017). */
@@ -95,7 +100,7 @@
 #include <string.h>
 
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_pool, shift) == 64, "the fast paths read 64 bytes and the shift");
-_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 440 && sizeof(kolk_pool_desc) == 176),
+_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 456 && sizeof(kolk_pool_desc) == 176),
                "the layout has changed: raise KOLK_ABI");
 
 /* ---- Life of a pool ---------------------------------------------------------------------------------------------- */
@@ -103,10 +108,10 @@ _Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 440 && sizeof(kolk_p
 KOLK_NOINLINE_ void kolk_pool_deinit(kolk_pool *pool) {
     if (!kolk_is_home_(pool, pool->number, pool->name, SITE)) return;
     if (kolk_pool_is_barred_(pool, HOOK_CHANGES, "deinit", SITE)) return;
-    if (pool->options && pool->options->end)
-        pool->options->end(pool, SITE);
-    else
+    if (!pool->options || !pool->options->end)
         kolk_unlist_(pool->number);
+    else if (!pool->options->end(pool, SITE))
+        return;
     kolk_pool_unmake_(pool);
 }
 

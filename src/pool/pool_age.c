@@ -43,11 +43,15 @@ static KOLK_ALWAYS_INLINE_ void *neighbour_of(kolk_pool *pool, const void *objec
 }
 
 void *kolk_pool_find_oldest_(kolk_pool *pool, const char *verb, const void *site) {
-    return keeps_ages(pool, verb, site) ? neighbour(pool, 0, true) : NULL;
+    if (!keeps_ages(pool, verb, site)) return NULL;
+    void *object = neighbour(pool, 0, true);
+    for (uintptr_t slot; pool->pinned && object; object = neighbour(pool, (uint32_t)slot + 1, true))
+        if (!is_pinned(pool, slot = pool_slot_of(pool, object))) break;
+    return object;
 }
 
 KOLK_NOINLINE_ void *kolk_pool_oldest(kolk_pool *pool) {
-    return kolk_pool_find_oldest_(pool, "oldest", SITE);
+    return keeps_ages(pool, "oldest", SITE) ? neighbour(pool, 0, true) : NULL;
 }
 
 KOLK_NOINLINE_ void *kolk_pool_newest(kolk_pool *pool) {

@@ -24,10 +24,10 @@ static inline bool is_alone(const kolk_pool *pool, uint32_t slot) {
     return pool->ages[slot + 1].newer == slot + 1;
 }
 
-/* Must the ready-made hooks spare this live object? Its slot is alive, but not in the order: so protection needs no
- * memory, and it ends with the life. */
+/* Must the ready-made hooks spare this live object? A slot that is protected is alive, but not in the order: so
+ * protection needs no memory, and it ends with the life. */
 static inline bool is_protected(const kolk_pool *pool, uint32_t slot) {
-    return pool->ages && is_alone(pool, slot);
+    return (pool->ages && is_alone(pool, slot)) || is_pinned(pool, slot);
 }
 
 /* Takes a slot out of the order. Changes nothing if it is not in the order. */
@@ -50,8 +50,7 @@ static inline void become_newest(kolk_pool *pool, uint32_t slot) {
 
 /* ---- pool_age.c -------------------------------------------------------------------------------------------------- */
 
-/* Does the work of kolk_pool_oldest for a caller at `site`. If the pool keeps no ages, the report calls the operation
- * `verb`. */
+/* Returns the oldest object that is not pinned. If the pool keeps no ages, the report calls the operation `verb`. */
 void *kolk_pool_find_oldest_(kolk_pool *pool, const char *verb, const void *site);
 
 #endif

@@ -57,7 +57,8 @@ void kolk_pool_verify_(kolk_pool *pool, uint32_t index, const void *site) {
     KOLK_ASSERT_(pool->debug && index < pool->fresh);
     uint8_t in_hook = pool->in_hook;
     pool->in_hook = false; /* reset first, because the handler may longjmp */
-    kolk_watch_->verify(pool->debug, index, pool_slot_at(pool, index), kolk_pool_lives_(pool, index),
+    bool is_used = kolk_pool_lives_(pool, index) || is_kept(pool, index);
+    kolk_watch_->verify(pool->debug, index, pool_slot_at(pool, index), is_used,
                         kolk_pool_failure_(pool, KOLK_OK, index, site));
     pool->in_hook = in_hook;
 }

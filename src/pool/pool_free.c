@@ -1,4 +1,6 @@
-/* pool_free.c: ends lives: free (by pointer or by handle), clear, and the first half of a renewal. */
+/* pool_free.c: ends lives: free (by pointer or by handle), clear, and the first half of a renewal.
+ *
+ * While an object is pinned, the pool's bounds send all frees to free_elsewhere, and so to kolk_pool_free_rest_. */
 #include "pool_order.h"
 
 #include "../core/quarantine.h"
@@ -10,6 +12,12 @@ static void run_reset(kolk_pool *pool, void *object) {
     leave_pool_hook(pool, before);
 }
 
+static void wipe(kolk_pool *pool, kolk_debug *debug, uint32_t index, void *object) {
+    pool_look look = begin_pool_look(pool); /* the profiler */
+    kolk_watch_->wiped(debug, index, object);
+    end_pool_look(pool, &look);
+}
+
 /* Ends the life in a slot and invalidates its handles. Until the caller has put the slot somewhere, the slot still
  * counts as alive (I1 and I3 are broken), so that a reset hook may free other objects. Returns true if the slot is worn
  * out. */
@@ -18,12 +26,20 @@ static KOLK_ALWAYS_INLINE_ bool end_pool_life(kolk_pool *pool, kolk_debug *debug
     bool worn = end_life(pool, index);
     if (pool->reset) run_reset(pool, object);
     if (debug) {
-        pool_look look = begin_pool_look(pool); /* the profiler */
         kolk_watch_->dies(debug, index, site);
-        kolk_watch_->wiped(debug, index, object);
-        end_pool_look(pool, &look);
+        wipe(pool, debug, index, object);
     }
     return worn;
+}
+
+/* The same for an object that is pinned: its slot and its contents stay until the last unpin. Returns false, and does
+ * nothing, if it is not pinned. */
+static KOLK_NOINLINE_ bool keep_pinned(kolk_pool *pool, uint32_t index, const void *site) {
+    if (!is_pinned(pool, index)) return false;
+    (void)end_life(pool, index); /* is_just_worn tells */
+    pool->pins[index] |= KEPT;
+    if (pool_debug_of(pool)) kolk_watch_->dies(pool->debug, index, site);
+    return true;
 }
 
 static KOLK_NOINLINE_ void wear_out(kolk_pool *pool, uint32_t index) {
@@ -31,34 +47,45 @@ static KOLK_NOINLINE_ void wear_out(kolk_pool *pool, uint32_t index) {
     show_bounds_of_options(pool);
 }
 
-/* Frees an object that is not alive in this pool, but may belong to the overflow pool. In a hook that may only look,
- * all frees come here. */
+/* Puts a slot whose life has ended where it belongs. */
+static KOLK_ALWAYS_INLINE_ void put_dead(kolk_pool *pool, kolk_debug *debug, uint32_t index, bool worn) {
+    if (worn)
+        wear_out(pool, index);
+    else if (debug && kolk_quarantine_(debug))
+        kolk_pool_put_quarantined_(pool, index);
+    else
+        put_free(pool, index);
+}
+
+/* Frees an object that is not alive in this pool, but may belong to the overflow pool. While an object is pinned, and
+ * in a hook that may only look, all frees come here. */
 static KOLK_NOINLINE_ void free_elsewhere(kolk_pool *pool, void *object, const void *site) {
     if (kolk_pool_is_barred_(pool, HOOK_FREES, "free", site)) return;
     const kolk_pool_options_ *options = pool->options;
-    if (options && options->free_overflow && options->free_overflow(pool->overflow, object, site)) return;
+    if (options && options->free_rest && options->free_rest(pool, object, site)) return;
     kolk_pool_fail_object_(pool, object, "free", KOLK_DOUBLE_FREE, site);
+}
+
+/* Frees the live object in a slot. `may_stay`: objects are pinned. */
+static KOLK_ALWAYS_INLINE_ void free_slot(kolk_pool *pool, kolk_debug *debug, uint32_t index, bool may_stay,
+                                          void *object, const void *site) {
+    if (debug) {
+        kolk_pool_verify_(pool, index, site);
+        if (!kolk_pool_lives_(pool, index)) return; /* the failure handler has freed it */
+    }
+    if (may_stay && keep_pinned(pool, index, site)) return;
+    put_dead(pool, debug, index, end_pool_life(pool, debug, index, object, site));
 }
 
 static KOLK_ALWAYS_INLINE_ void free_from(kolk_pool *pool, kolk_debug *debug, void *object, const void *site) {
     if (!object) return;
     uintptr_t found = debug ? pool_slot_of(pool, object) : kolk_pool_slot_(pool, object);
     uint32_t index = (uint32_t)found;
-    uint32_t bound = debug && pool->in_hook != HOOK_LOOKS ? pool->fresh : pool->bound; /* 0 if all must go there */
-    if (found >= bound || !kolk_pool_lives_(pool, index)) {
+    bool watched = debug && pool->in_hook != HOOK_LOOKS && !pool->pinned; /* the debug mode's own bound is 0 */
+    if (found >= (watched ? pool->fresh : pool->bound) || !kolk_pool_lives_(pool, index))
         free_elsewhere(pool, object, site);
-        return;
-    }
-    if (debug) {
-        kolk_pool_verify_(pool, index, site);
-        if (!kolk_pool_lives_(pool, index)) return; /* the failure handler has freed it */
-    }
-    if (end_pool_life(pool, debug, index, object, site))
-        wear_out(pool, index);
-    else if (debug && kolk_quarantine_(debug))
-        kolk_pool_put_quarantined_(pool, index);
     else
-        put_free(pool, index);
+        free_slot(pool, debug, index, false, object, site);
 }
 
 static KOLK_NOINLINE_ void free_any(kolk_pool *pool, void *object, const void *site) {
@@ -72,18 +99,35 @@ uint32_t kolk_pool_end_for_next_(kolk_pool *pool, void *object, const void *site
         kolk_pool_verify_(pool, index, site);
         if (!kolk_pool_lives_(pool, index)) return KOLK_NO_SLOT_; /* the failure handler has freed it */
     }
+    if (pool->pinned && keep_pinned(pool, index, site)) return KOLK_NO_SLOT_;
     if (!end_pool_life(pool, debug, index, object, site)) return index;
     wear_out(pool, index);
     return KOLK_NO_SLOT_;
 }
 
 /* An overflow pool releases its memory when its last object is freed. */
-bool kolk_pool_free_overflow_(kolk_pool *pool, void *object, const void *site) {
+bool kolk_pool_free_rest_(kolk_pool *pool, void *object, const void *site) {
     kolk_pool *holder = kolk_pool_holder_(pool, object);
     if (!holder) return false;
+    if (holder == pool) {
+        free_slot(pool, pool_debug_of(pool), (uint32_t)pool_slot_of(pool, object), true, object, site);
+        return true;
+    }
     free_any(holder, object, site);
     if (kolk_pool_count(holder) == 0 && holder->in_hook <= HOOK_CHANGES) kolk_pool_trim(holder);
     return true;
+}
+
+void kolk_pool_free_kept_(kolk_pool *pool, uint32_t index) {
+    kolk_debug *debug = pool_debug_of(pool);
+    void *object = pool_slot_at(pool, index);
+    KOLK_ASSERT_(pool->pins[index] == KEPT);
+    if (pool->reset) run_reset(pool, object);
+    if (debug) wipe(pool, debug, index, object);
+    pool->pins[index] = 0;
+    pool->pinned--;
+    put_dead(pool, debug, index, is_just_worn(pool, index));
+    kolk_pool_show_all_bounds_(pool);
 }
 
 KOLK_NOINLINE_ void kolk_pool_free_slow_(kolk_pool *pool, void *object) {
@@ -125,9 +169,10 @@ static bool end_lives(kolk_pool *pool, const void *site) {
     uint64_t end = pool->fresh; /* leaves out objects that reset hooks allocate beyond it */
     bool some = false;
     for (uint64_t i = 0; (i = kolk_pool_next_(pool, true, i, end)) < end; i++) {
+        some = true;
+        if (pool->pinned && keep_pinned(pool, (uint32_t)i, site)) continue;
         if (end_pool_life(pool, pool_debug_of(pool), (uint32_t)i, pool_slot_at(pool, i), site))
             wear_out(pool, (uint32_t)i);
-        some = true;
     }
     return some;
 }

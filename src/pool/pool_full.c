@@ -19,7 +19,7 @@ static bool tell_of_eviction(kolk_pool *pool, void *object, uintptr_t slot) {
  * has to know. Otherwise returns false. */
 static bool renew_in_full_pool(kolk_pool *pool, uintptr_t slot) {
     bool next = ready_slots(pool) == 0 && !is_fresh_first(pool); /* in each order of reuse */
-    if (pool_debug_of(pool) || pool->reset || !next || !kolk_pool_begin_next_(pool, slot)) return false;
+    if (slot >= pool->bound || pool->reset || !next || !kolk_pool_begin_next_(pool, slot)) return false;
     enter_orders(pool, (uint32_t)slot);
     return true;
 }
@@ -44,7 +44,8 @@ static void *find_cheapest(kolk_pool *pool, uint64_t *least) {
     void *found = NULL;
     kolk_cursor cursor = kolk_pool_each(pool);
     for (void *object; (object = kolk_cursor_next(&cursor));) {
-        if (pool->ages && is_protected(pool, (uint32_t)pool_slot_of(pool, object))) continue;
+        bool some = pool->ages || pool->pinned;
+        if (some && is_protected(pool, (uint32_t)pool_slot_of(pool, object))) continue;
         uint64_t price = price_of(pool, object);
         if (found && price >= *least) continue;
         found = object;

@@ -6,7 +6,7 @@
  *     pool_options.c   pools with options: their init, alloc, end
  *     pool_rebind.c    new hooks for an existing pool
  *     pool_snapshot.c  the whole pool as a block of bytes
- *     pool_full.c      a full pool: its hooks, and eviction
+ *     pool_full.c      a full pool: its hooks, and eviction             pool_pin.c    pins
  *     pool_free.c      free, clear, and the first half of a renewal
  *     pool_trim.c      releases memory; grows and releases by demand
  *     pool_make.c      descriptor and init                             pool_age.c    the order of births
@@ -92,6 +92,11 @@ static inline bool end_life(kolk_pool *pool, uintptr_t slot) {
     return pool->high && pool->high[slot]++ == KOLK_GENERATION_MAX / KOLK_LOWS_;
 }
 
+/* Is the slot's generation used up? Only until the slot enters the list of worn-out slots. */
+static inline bool is_just_worn(const kolk_pool *pool, uintptr_t slot) {
+    return pool->high && pool->high[slot] > KOLK_GENERATION_MAX / KOLK_LOWS_;
+}
+
 /* The slot that wore out after this worn-out one. */
 static inline uint32_t next_worn(const kolk_pool *pool, uint32_t slot) {
     return pool->high[slot];
@@ -102,6 +107,20 @@ static inline uint32_t next_worn(const kolk_pool *pool, uint32_t slot) {
 uint64_t kolk_pool_next_(const kolk_pool *pool, bool alive, uint64_t from, uint64_t end);
 
 /* ---- Options ----------------------------------------------------------------------------------------------------- */
+
+/* In a slot's pins: its object was freed since it was pinned. Then the slot is dead, and until the last unpin in none
+ * of the places of I3. */
+#define KEPT (UINT32_C(1) << 31)
+
+static inline bool is_pinned(const kolk_pool *pool, uintptr_t slot) {
+    KOLK_ASSERT_(slot < pool->fresh);
+    return pool->pinned && pool->pins[slot];
+}
+
+static inline bool is_kept(const kolk_pool *pool, uintptr_t slot) {
+    KOLK_ASSERT_(slot < pool->fresh);
+    return pool->pinned && pool->pins[slot] & KEPT;
+}
 
 /* Are worn-out slots never used again? */
 static inline bool is_strict(const kolk_pool *pool) {
@@ -212,8 +231,8 @@ typedef struct kolk_pool_options_ {
     void *(*issue)(kolk_pool *pool, uint32_t index, const void *site);      /* kolk_pool_issue_ */
     void (*show_bounds)(kolk_pool *pool);                                   /* kolk_pool_show_all_bounds_ */
     void (*bar)(const kolk_pool *pool, const char *verb, const void *site); /* kolk_pool_bar_ */
-    void (*end)(kolk_pool *pool, const void *site);                         /* at the beginning of deinit */
-    bool (*free_overflow)(kolk_pool *pool, void *object, const void *site); /* kolk_pool_free_overflow_ */
+    bool (*end)(kolk_pool *pool, const void *site);                         /* begins deinit; false: there is none */
+    bool (*free_rest)(kolk_pool *pool, void *object, const void *site);     /* kolk_pool_free_rest_ */
 } kolk_pool_options_;
 
 /* Those of pools with options: without ages and ranks, and with them; and which of them is for this pool
@@ -270,8 +289,11 @@ kolk_status kolk_pool_resolve_hooks_(kolk_pool_desc *desc);
  * freed the object. */
 uint32_t kolk_pool_end_for_next_(kolk_pool *pool, void *object, const void *site);
 
-/* Frees an object if this pool or one of its overflow pools has it; otherwise returns false. */
-bool kolk_pool_free_overflow_(kolk_pool *pool, void *object, const void *site);
+/* Frees an object that one of the overflow pools has, or this pool while objects are pinned; otherwise returns false. */
+bool kolk_pool_free_rest_(kolk_pool *pool, void *object, const void *site);
+
+/* Completes the free of an object at its last unpin. */
+void kolk_pool_free_kept_(kolk_pool *pool, uint32_t index);
 
 /* Frees all live objects. If the pool `ends`, also frees objects that reset hooks allocate meanwhile. This ends when
  * the free slots run out, because none are added. */

@@ -1,6 +1,6 @@
 /* pool_memory.c: the memory of a core pool, and its growth. The memory is one block (block.h) of these regions:
  *
- *     | slots | states | ready | high | stack | ages | ranks | holes 0 ... 5 | */
+ *     | slots | states | ready | high | stack | ages | ranks | pins | holes 0 ... 5 | */
 #include "pool_order.h"
 
 #include "../core/budget.h"
@@ -19,6 +19,7 @@ enum {
     POOL_STACK,
     POOL_AGES,
     POOL_RANKS,
+    POOL_PINS,
     POOL_HOLES,
     POOL_REGIONS = POOL_HOLES + MAX_LEVELS
 };
@@ -26,7 +27,7 @@ enum {
 typedef struct layout {
     uint32_t stride;
     uint32_t front; /* bytes before the first object: a red zone of the debug mode */
-    bool stack, high, ready, ages, ranks;
+    bool stack, high, ready, ages, ranks, pins;
     unsigned levels;
 } layout;
 
@@ -46,6 +47,7 @@ static layout layout_of(const kolk_pool_desc *desc, uint32_t max_capacity) {
     shape.ready = desc->life.setup || desc->life.teardown;
     shape.ages = desc->ages;
     shape.ranks = desc->full.ranked;
+    shape.pins = desc->pins;
     /* add levels until one has a single word; if there is a slot, add at least one level */
     for (uint32_t words = max_capacity; !shape.stack && words > (shape.levels > 0); shape.levels++)
         words = words_of(words);
@@ -63,6 +65,7 @@ static void measure_layout(const layout *shape, uint32_t capacity, uint64_t size
     sizes[POOL_STACK] = shape->stack ? (uint64_t)capacity * sizeof(kolk_slot_) : 0;
     sizes[POOL_AGES] = shape->ages ? ((uint64_t)capacity + 1) * sizeof(kolk_age_) : 0;
     sizes[POOL_RANKS] = shape->ranks ? (uint64_t)capacity * sizeof(kolk_rank_) : 0;
+    sizes[POOL_PINS] = shape->pins ? (uint64_t)capacity * sizeof(uint32_t) : 0;
     for (unsigned k = 0; k < shape->levels; k++, words = words_of(words)) sizes[POOL_HOLES + k] = (uint64_t)words * 8;
 }
 
@@ -85,6 +88,7 @@ static void measure_pool(const kolk_pool *pool, uint32_t capacity, uint64_t size
     shape.ready = pool->ready;
     shape.ages = pool->ages;
     shape.ranks = pool->ranks;
+    shape.pins = pool->pins;
     measure_layout(&shape, capacity, sizes);
 }
 
@@ -93,7 +97,7 @@ static bool commit_slots(const kolk_pool *pool, uint32_t capacity) {
     KOLK_ASSERT_(capacity <= pool->max_capacity);
     uint64_t sizes[POOL_REGIONS];
     void *starts[POOL_REGIONS] = {pool->block, pool->states, pool->ready, pool->high,
-                                  pool->stack, pool->ages,   pool->ranks};
+                                  pool->stack, pool->ages,   pool->ranks, pool->pins};
     if (pool_debug_of(pool) && !kolk_watch_->committed(pool->debug, capacity)) return false;
     if (!KOLK_PAGES_ || pool->memory != MEMORY_GROWS) return true;
     memcpy(starts + POOL_HOLES, pool->holes, sizeof pool->holes);
@@ -150,6 +154,7 @@ static bool make_pool_block(kolk_pool *pool, const kolk_pool_desc *desc, const l
     pool->ready = starts[POOL_READY];
     pool->ages = starts[POOL_AGES];
     pool->ranks = starts[POOL_RANKS];
+    pool->pins = starts[POOL_PINS];
     pool->high = starts[POOL_HIGH];
     pool->stack = pool->top = starts[POOL_STACK];
     for (unsigned k = 0; k < MAX_LEVELS; k++) pool->holes[k] = starts[POOL_HOLES + k];

@@ -20,6 +20,7 @@ static uint32_t take_fresh_with_options(kolk_pool *pool) {
     }
     if (pool->ages) be_alone(pool, index);
     if (pool->ranks) be_unranked(pool, index);
+    if (pool->pins) pool->pins[index] = 0;
     kolk_pool_show_all_bounds_(pool);
     return index;
 }
@@ -166,10 +167,11 @@ static KOLK_NOINLINE_ void *alloc_any(kolk_pool *pool, alloc_request how, const 
     return kolk_pool_issue_(pool, index, site);
 }
 
-/* Is every slot alive that the pool can have, with nothing else to try than on_full? */
+/* Is every slot alive that the pool can have, with nothing else to try than on_full? (`bound` is 0 if there are no
+ * slots, in debug mode, and while an object is pinned.) */
 static inline bool is_all_alive(const kolk_pool *pool) {
-    bool all_alive = pool->fresh == pool->max_capacity && pool->top == pool->stack && !pool->aside;
-    return all_alive && pool->fresh && !pool->overflow && !pool->on_low && !pool->in_hook && !pool_debug_of(pool);
+    bool all_alive = pool->bound == pool->max_capacity && pool->top == pool->stack && !pool->aside;
+    return all_alive && pool->bound && !pool->overflow && !pool->on_low && !pool->in_hook;
 }
 
 /* A pool that is full for long, such as one of a game's effects, asks this for each object that it does not get. */
@@ -317,7 +319,7 @@ static void *alloc_slot(kolk_pool *pool, uint32_t index, uint32_t generation, co
         return NULL;
     }
     if (index < pool->fresh) {
-        if (kolk_pool_lives_(pool, index) || !kolk_pool_take_this_(pool, index)) return NULL;
+        if (kolk_pool_lives_(pool, index) || is_kept(pool, index) || !kolk_pool_take_this_(pool, index)) return NULL;
         if (pool->unlisted) pool->options = kolk_pool_options_of_(pool); /* these know unlisted places */
         kolk_pool_show_all_bounds_(pool);
     } else {
@@ -347,9 +349,30 @@ KOLK_NOINLINE_ void *kolk_pool_alloc_at_index(kolk_pool *pool, uint32_t index) {
     return bars_allocs(pool, "alloc_at_index", SITE) ? NULL : alloc_slot(pool, index, 0, SITE);
 }
 
+KOLK_NOINLINE_ void *kolk_pool_alloc_in(kolk_pool *pool, uint32_t first, uint32_t n) {
+    begin_static_pool(pool);
+    if (bars_allocs(pool, "alloc_in", SITE)) return NULL;
+    uint64_t end = (uint64_t)first + n, failed = pool->failed;
+    if (end > pool->max_capacity) end = pool->max_capacity;
+    for (uint64_t slot = first; slot < end && pool->failed == failed; slot++) {
+        if (slot < pool->fresh) slot = kolk_pool_next_(pool, false, slot, pool->fresh);
+        void *object = slot < end ? alloc_slot(pool, (uint32_t)slot, 0, SITE) : NULL;
+        if (object) return object;
+    }
+    if (pool->failed == failed) pool->failed++;
+    return NULL;
+}
+
 /* ---- Deinit ------------------------------------------------------------------------------------------------------ */
 
-static void end_options(kolk_pool *pool, const void *site) {
+static bool end_options(kolk_pool *pool, const void *site) {
+    if (pool->pinned) {
+        uint32_t slot = 0;
+        while (!is_pinned(pool, slot)) slot++;
+        kolk_fail_(kolk_pool_failure_(pool, KOLK_PINNED, slot, site),
+                   "deinit with pinned objects, the first in slot %u", (uint64_t)slot);
+        return false;
+    }
     kolk_pool_verify_all_(pool, site); /* first, because the handler may longjmp */
     if (pool_debug_of(pool)) kolk_watch_->leaks(pool->debug, pool->fresh);
     kolk_unlist_(pool->number);
@@ -357,6 +380,7 @@ static void end_options(kolk_pool *pool, const void *site) {
     pool->max_capacity = pool->capacity; /* no growth, in case a reset hook always allocates */
     if (pool->reset || pool_debug_of(pool)) kolk_pool_clear_for_(pool, true, site);
     kolk_pool_tear_down_(pool, 0, pool->fresh);
+    return true;
 }
 
 /* ---- Init -------------------------------------------------------------------------------------------------------- */
@@ -440,7 +464,7 @@ static void enter_in_orders(kolk_pool *pool, uint32_t slot) {
 #define OPTIONS(ALLOC, ENTER)                                                                                          \
     {                                                                                                                  \
         resolve_options, kolk_pool_take_hooks_, ALLOC, ENTER, kolk_pool_issue_, kolk_pool_show_all_bounds_,            \
-            kolk_pool_bar_, end_options, kolk_pool_free_overflow_                                                      \
+            kolk_pool_bar_, end_options, kolk_pool_free_rest_                                                          \
     }
 
 const kolk_pool_options_ kolk_pool_all_options_[] = {OPTIONS(alloc_listed, NULL),

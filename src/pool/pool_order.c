@@ -31,13 +31,13 @@ static inline uint32_t watched_slots(const kolk_pool *pool) {
 
 void kolk_pool_show_all_bounds_(kolk_pool *pool) {
     bool open = !pool_debug_of(pool) && pool->in_hook != HOOK_LOOKS;
-    bool lifo = pool->reuse == KOLK_REUSE_LIFO, easy = open && !pool->ready;
+    bool lifo = pool->reuse == KOLK_REUSE_LIFO, easy = open && !pool->ready, found = open && !pool->pinned;
     kolk_slot_ *nothing = (kolk_slot_ *)UINTPTR_MAX, *floor = nothing;
     uint32_t watched = watched_slots(pool);
     uint32_t least = watched > pool->unlisted ? watched : pool->unlisted;
     if (easy && lifo) floor = least ? pool->stack + least : pool->stack; /* NULL if there are no slots */
-    pool->bound = open ? pool->fresh : 0;
-    pool->free_bound = lifo && open && !pool->reset ? pool->fresh : 0;
+    pool->bound = found ? pool->fresh : 0;
+    pool->free_bound = lifo && found && !pool->reset ? pool->fresh : 0;
     bool ordered = pool->ages || pool->ranks;
     pool->floor = ordered ? nothing : floor;
     pool->order_floor = ordered ? floor : nothing;
@@ -107,6 +107,8 @@ static void mark_withheld(kolk_pool *pool, bool live) {
     uint32_t worn = pool->worn.first;
     for (uint32_t n = 0; n < pool->worn.count; n++, worn = next_worn(pool, worn)) mark(pool, worn, live);
     for (uint32_t n = 0; n < pool->quarantined; n++) mark(pool, *kolk_quarantined_(pool->debug, n), live);
+    for (uint32_t slot = 0; pool->pinned && slot < pool->fresh; slot++)
+        if (is_kept(pool, slot)) mark(pool, slot, live);
 }
 
 /* The same for the slots that are listed in the stack or the ring. */

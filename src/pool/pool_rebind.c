@@ -8,7 +8,7 @@
 static bool keeps_layout(const kolk_pool *pool, const kolk_pool_desc *desc) {
     bool sizes = kolk_is_capacity_kept_(desc->capacity, desc->max_capacity, pool->capacity, pool->max_capacity);
     bool order = kolk_is_kept_(desc->reuse, pool->reuse) && (!desc->ages || pool->ages) &&
-                 kolk_is_kept_(desc->full.ranked, pool->ranked);
+                 (!desc->pins || pool->pins) && kolk_is_kept_(desc->full.ranked, pool->ranked);
     bool handles = kolk_is_kept_(desc->generations, pool->generations) && kolk_is_tag_kept_(desc->tag, pool->tag);
     bool callers = pool->memory == MEMORY_CALLERS;
     bool memory = !desc->memory || (callers && desc->memory == pool->block);

@@ -88,6 +88,7 @@ static parts parts_of_snapshot(const header *head) {
 
 static kolk_status has_snapshot(const kolk_pool *pool) {
     if (pool->setup || pool->teardown) return KOLK_NO_SNAPSHOT;
+    if (pool->pinned) return KOLK_PINNED;
     return pool->in_hook ? KOLK_IN_HOOK : KOLK_OK; /* inside a hook, a slot may be in no place (I3) */
 }
 
@@ -389,6 +390,7 @@ static void take_in(kolk_pool *pool, const header *head, const unsigned char *by
     pool->ranking = 0;
     if (pool->ages) pool->ages[0] = (kolk_age_){0, 0, 0};
     for (uint32_t i = 0; pool->ages && i < pool->fresh; i++) be_alone(pool, i);
+    if (pool->pins) memset(pool->pins, 0, pool->fresh * sizeof *pool->pins);
     load_states(pool, bytes + at.live, bytes + at.generations, fresh);
     place_chain(pool, head, bytes + at.links);
     if (keeps_peak(pool) || peak > pool->fresh) pool->peak = peak > head->live ? peak : head->live;

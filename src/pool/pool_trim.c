@@ -53,9 +53,11 @@ static size_t discard_dead(kolk_pool *pool, uint64_t from, uint64_t end) {
     uint64_t touched = round_up(pool->fresh, slots_of_pages(pool)); /* to the end of the last page */
     if (touched > pool->capacity) touched = pool->capacity;
     for (uint64_t i = from; (i = kolk_pool_next_(pool, false, i, end)) < end;) {
-        uint64_t stop = kolk_pool_next_(pool, true, i, end);
+        uint64_t stop = kolk_pool_next_(pool, true, i, end), kept = i;
+        while (pool->pinned && kept < stop && !is_kept(pool, kept)) kept++;
+        if (pool->pinned) stop = kept;
         bytes += discard(pool, i, stop < pool->fresh ? stop : touched);
-        i = stop;
+        i = stop + 1;
     }
     return bytes;
 }

@@ -81,19 +81,23 @@ bool kolk_pool_is_valid(const kolk_pool *pool) {
     if (pool->max_capacity && !easy) return false; /* in the all-zero pool these bounds are 0 */
 
     uint64_t live = 0, dead = 0;
+    uint32_t pinned = 0;
     for (uint32_t i = 0; i < pool->fresh; i++) {
-        bool is_live = kolk_pool_lives_(pool, i);
+        bool lives = kolk_pool_lives_(pool, i), keeps = pool->pins && pool->pins[i] & KEPT, is_live = lives || keeps;
         if (pool_debug_of(pool) && !kolk_watch_->is_intact(pool->debug, (uint32_t)i, pool_slot_at(pool, i), is_live))
             return false; /* I8 */
+        pinned += pool->pins && pool->pins[i];
+        if (lives && keeps) return false; /* I12 */
         if (!is_live) {
             dead += kolk_mixed_(i);
             continue;
         }
         live++;
-        if (pool->high && kolk_pool_generation_(pool, i) == 0) return false; /* I5 */
-        if (pool->ready && !kolk_bits_get_(pool->ready, i)) return false;    /* I7 */
+        if (lives && pool->high && kolk_pool_generation_(pool, i) == 0) return false; /* I5 */
+        if (pool->ready && !kolk_bits_get_(pool->ready, i)) return false;             /* I7 */
     }
     if (kolk_pool_count(pool) != live) return false; /* I1 */
+    if (pool->pinned != pinned) return false;        /* I12 */
     if (peak_of(pool) < live) return false;
 
     uint64_t places = 0;                                                     /* I3 */

@@ -147,9 +147,9 @@ static bool is_typed(const site_calls *calls, const char *name) {
  * callers are named.) Without debug information, it may be merged into the function that has the name. */
 static bool calls_library(const site_call *call, const char *name) {
     static const char *const verbs[] = {
-        "_alloc_zeroed", "_alloc_urgent",   "_alloc_over", "_alloc_n",     "_alloc_run",
-        "_alloc_at",     "_alloc_at_index", "_alloc_wait", "_free_handle", "_free_at",
-        "_free_n",       "_free_later",     "_borrow",     "_give_back",   "_discard",
+        "_alloc_zeroed",   "_alloc_urgent", "_alloc_over", "_alloc_n",    "_alloc_run",   "_alloc_at",
+        "_alloc_at_index", "_alloc_in",     "_unpin",      "_alloc_wait", "_free_handle", "_free_at",
+        "_free_n",         "_free_later",   "_borrow",     "_give_back",  "_discard",
     };
     for (size_t i = 0; *call->source && i < sizeof verbs / sizeof *verbs; i++)
         if (has_verb(name, verbs[i])) return true;

@@ -198,6 +198,7 @@ static kolk_pool_desc desc_of_pool(void) {
     desc.reuse = p.reuse;
     desc.ages = desc.full.ranked = p.ordered;
     desc.debug = p.debug;
+    desc.pins = true;
     desc.full.on_full = is_column("on_full") ? pool_on_full : NULL;
     desc.full.on_low = is_column("on_low") ? pool_on_low : NULL;
     desc.full.low_water = is_column("on_low") ? 2 : 0;
@@ -320,6 +321,7 @@ static char pool_alloc_at_index(void) {
     return if_works(start(kolk_pool_alloc_at_index(&p.pool, p.pool.fresh < p.pool.capacity ? p.pool.fresh : free_one)));
 }
 
+CALL(pool_alloc_in, if_works(start(kolk_pool_alloc_in(&p.pool, 0, UINT32_MAX))))
 THEN(pool_clear, kolk_pool_clear(&p.pool), if_works(kolk_pool_count(&p.pool) == 0))
 CALL(pool_evict_cheapest, if_works(kolk_pool_evict_cheapest(&p.pool, 0, NULL)))
 CALL(pool_evict_oldest, if_works(kolk_pool_evict_oldest(&p.pool, 0, NULL)))
@@ -349,6 +351,12 @@ THEN(pool_touch, kolk_pool_touch(&p.pool, p.objects[3]), if_silent())
 static char pool_protect(void) {
     kolk_pool_protect(&p.pool, p.objects[4], true);
     kolk_pool_protect(&p.pool, p.objects[4], false);
+    return if_silent();
+}
+
+static char pool_pin(void) {
+    kolk_pool_pin(&p.pool, p.objects[4]);
+    if (now.reports == 0) kolk_pool_unpin(&p.pool, p.objects[4]);
     return if_silent();
 }
 
@@ -385,6 +393,7 @@ static char pool_look(void) {
 static const row pool_rows[] = {
     {"kolk_pool_free", pool_free_, "wwwwwwrrrrr"},
     {"kolk_pool_free_n", pool_free_n, "wwwwwwrrrrr"},
+    {"kolk_pool_pin", pool_pin, "wwwwwwrrrrr"},
     {"kolk_pool_free_handle", pool_free_handle, "wwwwwwrrrrr"},
     {"kolk_pool_free_at", pool_free_at, "wwwwwwrrrrr"},
     {"kolk_pool_renew", pool_renew, "wwwwwrrrrrr"},
@@ -395,6 +404,7 @@ static const row pool_rows[] = {
     {"kolk_pool_alloc_n", pool_alloc_n, "nwwwwnrrrrr"},
     {"kolk_pool_alloc_at", pool_alloc_at, "nwwwwnrrrrr"},
     {"kolk_pool_alloc_at_index", pool_alloc_at_index, "nwwwwnrrrrr"},
+    {"kolk_pool_alloc_in", pool_alloc_in, "nwwwwnrrrrr"},
     {"kolk_pool_clear", pool_clear, "wwrrrrrrrrr"},
     {"kolk_pool_trap_full", pool_trap_full, "wwwwwwwwwww"},
     {"kolk_pool_evict_cheapest", pool_evict_cheapest, "wwrrrrrrrrr"},

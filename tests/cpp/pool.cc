@@ -304,6 +304,25 @@ void test_sites() {
 #endif
 }
 
+/* The destructor waits for the guard's end. promise: kolk.hpp "While the guard exists ... Needs `pins`" */
+void test_pins() {
+    kolk::options<counted> wish = with_capacity(2);
+    wish.pins = true;
+    kolk::pool<counted> pool(wish);
+    counted *object = pool.emplace(1);
+    {
+        auto held = pool.pin(object);
+        pool.erase(object);
+        CHECK(!pool.contains(object) && counted::alive == 1 && held->number == 1 && pool.emplace(2));
+        pool.clear();
+        CHECK(counted::alive == 1);
+    }
+    CHECK(counted::alive == 0 && pool.empty() && pool.is_valid());
+    object = pool.emplace(3);
+    pool.pin(object).reset();
+    CHECK(pool.contains(object) && counted::alive == 1);
+}
+
 /* New functions; the objects stay, and the destructor is still called at an eviction.
  * promise: kolk.hpp "the functions of a module that was loaded anew" */
 void test_rebind() {
@@ -675,6 +694,7 @@ int main() {
     test_unique();
     test_full();
     test_sites();
+    test_pins();
     test_rebind();
     test_growth_and_memory();
     test_types();

@@ -33,14 +33,17 @@ static inline double model_cost_in(const model *m, uint32_t slot) {
 static inline uint32_t model_cheapest(const model *m) {
     uint32_t cheapest = NO_SLOT;
     for (uint32_t slot = 0; slot < m->fresh; slot++) {
-        if (m->places[slot] != LIVE || m->is_protected[slot]) continue;
+        if (m->places[slot] != LIVE || m->is_protected[slot] || m->pins[slot]) continue;
         if (cheapest == NO_SLOT || model_cost_in(m, slot) < model_cost_in(m, cheapest)) cheapest = slot;
     }
     return cheapest;
 }
 
+/* Returns the oldest slot that is not pinned, or NO_SLOT if there is none. */
 static inline uint32_t model_oldest(const model *m) {
-    return m->desc.ages && m->order.count ? m->order.slots[0] : NO_SLOT;
+    uint32_t n = 0;
+    while (n < m->order.count && m->pins[m->order.slots[n]]) n++;
+    return m->desc.ages && n < m->order.count ? m->order.slots[n] : NO_SLOT;
 }
 
 /* Would the next alloc call on_full? */
@@ -206,20 +209,52 @@ static inline void model_free(model *m, uint32_t slot, way by) {
     else
         kolk_pool_free(&m->pool, object);
     m->freeing = before;
-    if (!m->desc.life.reset) model_end(m, slot);
-    model_assert(m, m->places[slot] == BETWEEN);
+    if (m->pins[slot])
+        model_hold(m, slot);
+    else if (!m->desc.life.reset)
+        model_end(m, slot);
+    model_assert(m, m->places[slot] == (m->pins[slot] ? HELD : BETWEEN));
     model_assert(m, !m->damaged[slot][BEFORE] && !m->damaged[slot][BEHIND]);
-    model_put_freed(m, slot);
+    if (!m->pins[slot]) model_put_freed(m, slot);
     model_assert(m, model_contents_are_right(m, slot)); /* free leaves the object's contents, or fills them */
     model_assert(m, !kolk_pool_get(&m->pool, handle) && !kolk_pool_free_at(&m->pool, m->desc.max_capacity));
 }
 
-/* Does nothing if the life is the slot's last one: test_pool_renew.c. */
+/* Pins an object, or takes a pin back, which may complete a free. */
+static inline void model_pin(model *m, uint32_t slot, bool on) {
+    void *object = model_object(m, slot);
+    model_things *typed = model_typed(m);
+    if (!m->desc.pins || !(m->places[slot] == LIVE || m->places[slot] == HELD) || (!on && !m->pins[slot])) return;
+    if (on) {
+        if (typed)
+            model_things_pin(typed, (const model_thing *)object);
+        else
+            kolk_pool_pin(&m->pool, object);
+        m->pins[slot]++;
+        m->pinned++;
+        return;
+    }
+    m->pinned--;
+    m->pins[slot]--;
+    m->freeing = slot;
+    model_assert(m, model_contents_are_right(m, slot));
+    if (typed)
+        model_things_unpin(typed, (const model_thing *)object);
+    else
+        kolk_pool_unpin(&m->pool, object);
+    m->freeing = NO_SLOT;
+    if (m->pins[slot] || m->places[slot] == LIVE) return;
+    if (!m->desc.life.reset) model_end(m, slot);
+    model_assert(m, m->places[slot] == BETWEEN);
+    model_put_freed(m, slot);
+}
+
+/* Does nothing if the life is the slot's last one: test_pool_renew.c, or if the object is pinned: test_pool_pins.c. */
 static inline void model_renew(model *m, uint32_t slot) {
     void *object = model_object(m, slot);
     kolk_handle handle = model_handle(m, slot, m->generations[slot]);
     model_things *typed = model_typed(m);
-    if (has_handles(m) && m->generations[slot] == KOLK_GENERATION_MAX) return;
+    if (m->pins[slot] || (has_handles(m) && m->generations[slot] == KOLK_GENERATION_MAX)) return;
     uint32_t before = m->freeing;
     m->freeing = slot;
     object = typed ? model_things_renew(typed, (model_thing *)object) : kolk_pool_renew(&m->pool, object);
@@ -237,6 +272,7 @@ static inline void model_clear(model *m) {
     kolk_pool_clear(&m->pool);
     m->clearing = false;
     for (uint32_t slot = 0; slot < m->fresh; slot++) {
+        if (m->places[slot] == LIVE && m->pins[slot]) model_hold(m, slot);
         if (m->places[slot] != LIVE || m->born_in_clear[slot]) continue;
         model_assert(m, !m->desc.life.reset);
         model_end(m, slot);
@@ -247,7 +283,9 @@ static inline void model_clear(model *m) {
         list_remove(&m->waiting, m->waiting.slots[0]);
     }
     model_sort(m);
-    model_assert(m, m->count == m->live && m->damages == 0);
+    uint32_t held = 0;
+    for (uint32_t slot = 0; slot < m->fresh; slot++) held += m->places[slot] == HELD;
+    model_assert(m, m->count == m->live + held && m->damages == 0);
 }
 
 /* Called when this many bytes were returned to the system. They may have held the contents of any dead slot. */
@@ -258,7 +296,7 @@ static inline void model_gave_back(model *m, size_t bytes) {
     }
     model_assert(m, bytes <= (size_t)model_all_slots(m) * m->stride);
     for (uint32_t slot = 0; slot < MODEL_SLOTS; slot++) {
-        if (m->places[slot] == LIVE) continue;
+        if (m->places[slot] == LIVE || m->places[slot] == HELD) continue;
         m->stamps[slot] = 0;
         m->filled[slot] = m->kept[slot] = false;
     }
@@ -350,7 +388,7 @@ static inline void model_reserve(model *m, uint32_t capacity) {
 
 /* Can alloc_at put an object into this slot? */
 static inline bool model_may_alloc_at(const model *m, uint32_t slot) {
-    if (slot >= m->desc.max_capacity || m->places[slot] == LIVE) return false;
+    if (slot >= m->desc.max_capacity || m->places[slot] == LIVE || m->places[slot] == HELD) return false;
     return m->places[slot] != WORN || m->desc.generations != KOLK_GENERATIONS_STRICT;
 }
 
@@ -360,14 +398,21 @@ static inline bool model_gives_up_order(const model *m, uint32_t slot) {
     return m->places[slot] == FREE && !searches && slot != m->free.slots[m->free.count - 1];
 }
 
-/* `handle`: NULL to allocate the slot by its index. */
-static inline void model_alloc_slot(model *m, uint32_t slot, const kolk_handle *handle) {
+/* `handle`: NULL to allocate the slot by its index, as the lowest of the slots in [first, end) if there are some. */
+static inline void model_alloc_one(model *m, uint32_t slot, const kolk_handle *handle, uint32_t first, uint32_t n) {
     uint32_t generation = handle ? (uint32_t)(handle->bits >> 32) : 0;
     bool possible = model_may_alloc_at(m, slot);
     if (handle && (!has_handles(m) || generation == 0 || generation > KOLK_GENERATION_MAX)) possible = false;
     bool no_memory = possible && slot >= model_all_slots(m) && !model_can_get_more(m);
     m->wanted = slot;
-    void *object = handle ? kolk_pool_alloc_at(&m->pool, *handle) : kolk_pool_alloc_at_index(&m->pool, slot);
+    model_things *typed = model_typed(m);
+    void *object;
+    if (handle)
+        object = kolk_pool_alloc_at(&m->pool, *handle);
+    else if (n)
+        object = typed ? model_things_alloc_in(typed, first, n) : kolk_pool_alloc_in(&m->pool, first, n);
+    else
+        object = kolk_pool_alloc_at_index(&m->pool, slot);
     m->wanted = NO_SLOT;
     m->failed += no_memory;
     if (!possible || no_memory) {
@@ -383,6 +428,21 @@ static inline void model_alloc_slot(model *m, uint32_t slot, const kolk_handle *
     if (!object) return;
     if (handle) m->generations[slot] = generation;
     if (slot >= m->peak) m->peak = slot + 1;
+}
+
+static inline void model_alloc_slot(model *m, uint32_t slot, const kolk_handle *handle) {
+    model_alloc_one(m, slot, handle, 0, 0);
+}
+
+static inline void model_alloc_in(model *m, uint32_t first, uint32_t n) {
+    uint32_t slot = first;
+    while (slot < first + n && !model_may_alloc_at(m, slot)) slot++;
+    if (slot < first + n) {
+        model_alloc_one(m, slot, NULL, first, n);
+        return;
+    }
+    model_assert(m, kolk_pool_alloc_in(&m->pool, first, n) == NULL);
+    m->failed++;
 }
 
 static inline void model_alloc_at(model *m, kolk_handle handle) {
@@ -441,7 +501,7 @@ static inline void model_damage(model *m, uint32_t slot, unsigned part, uint32_t
  * trim.) */
 static inline void model_scribble(model *m, uint32_t slot) {
     bool watched = m->debug & KOLK_DEBUG_FILL && m->births[slot];
-    bool is_gone = is_bypassed(m) && !(has_persistent(m) && m->objects[slot]);
+    bool is_gone = is_bypassed(m) && m->places[slot] != HELD && !(has_persistent(m) && m->objects[slot]);
     if (m->places[slot] != LIVE && !watched && !is_gone) model_stamp(m, slot);
 }
 

@@ -7,16 +7,17 @@
 
 /* ---- Misuse ------------------------------------------------------------------------------------------------------ */
 
-typedef enum verb { ASK_FREE, ASK_INDEX, ASK_HANDLE, ASK_RENEW, VERBS } verb;
+typedef enum verb { ASK_FREE, ASK_INDEX, ASK_HANDLE, ASK_RENEW, ASK_PIN, ASK_UNPIN, VERBS } verb;
 
 /* Returns the rule that this pointer breaks, found by a search through all slots, or KOLK_OK. */
 static inline kolk_status model_rule_of(const model *m, const void *object, verb asked, uint32_t *slot) {
     size_t inside = 0;
     *slot = model_locate(m, object, &inside);
-    bool takes_null = asked == ASK_FREE || asked == ASK_RENEW;
+    bool takes_null = asked != ASK_INDEX && asked != ASK_HANDLE, pins = asked == ASK_PIN || asked == ASK_UNPIN;
     if (*slot == NO_SLOT) return object || !takes_null ? KOLK_FOREIGN_POINTER : KOLK_OK;
     if (inside) return KOLK_INTERIOR_POINTER;
     if (m->places[*slot] == NEVER) return KOLK_NEVER_ISSUED;
+    if (m->places[*slot] == HELD && pins) return KOLK_OK;
     if (m->places[*slot] == LIVE) return asked == ASK_HANDLE && !has_handles(m) ? KOLK_NO_HANDLES : KOLK_OK;
     return asked == ASK_FREE ? KOLK_DOUBLE_FREE : KOLK_DEAD_OBJECT;
 }
@@ -33,6 +34,8 @@ static inline bool model_refuses(model *m, const void *object, verb asked) {
     if (asked == ASK_RENEW) model_assert(m, kolk_pool_renew(&m->pool, (void *)(uintptr_t)object) == NULL);
     if (asked == ASK_INDEX) model_assert(m, kolk_pool_index(&m->pool, object) == NO_SLOT);
     if (asked == ASK_HANDLE) model_assert(m, kolk_handle_is_null(kolk_pool_handle_of(&m->pool, object)));
+    if (asked == ASK_PIN) kolk_pool_pin(&m->pool, object);
+    if (asked == ASK_UNPIN) kolk_pool_unpin(&m->pool, object);
     model_assert(m, m->taken.count == 1 && m->taken.last.rule == rule && m->taken.last.slot == slot);
     model_assert(m, m->taken.last.object == object);
     /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): padding is unchanged, too */

@@ -53,7 +53,10 @@ static inline bool model_setup(void *object, void *context) {
 static inline void model_reset(void *object, void *context) {
     model *m = (model *)context;
     uint32_t slot = model_slot_of(m, object), freeing = m->freeing;
-    model_assert(m, m->places[slot] == LIVE && (m->clearing || freeing == slot));
+    model_assert(m, (m->places[slot] == LIVE && m->clearing) || freeing == slot);
+    model_assert(m, m->places[slot] == (freeing == slot && m->places[slot] == HELD ? HELD : LIVE) && !m->pins[slot]);
+    for (uint32_t i = 0; m->clearing && i < slot; i++)
+        if (m->places[i] == LIVE && m->pins[i]) model_hold(m, i); /* clear has passed it */
     model_assert(m, !kolk_pool_is_live(&m->pool, object));
     model_assert(m, model_contents_are_right(m, slot));
     model_end(m, slot);
@@ -64,7 +67,8 @@ static inline void model_reset(void *object, void *context) {
 static inline void model_teardown(void *object, void *context) {
     model *m = (model *)context;
     uint32_t slot = model_slot_of(m, object);
-    model_assert(m, m->set_up[slot] && (m->places[slot] != LIVE || m->clearing)); /* LIVE: deinit without a reset */
+    model_assert(m, m->set_up[slot] && m->places[slot] != HELD);
+    model_assert(m, m->places[slot] != LIVE || m->clearing); /* LIVE: deinit without a reset */
     model_assert(m, model_contents_are_right(m, slot));
     m->set_up[slot] = false;
 }

@@ -84,6 +84,14 @@ static inline void model_init(model *m, bool foreign) {
 }
 
 static inline void model_deinit(model *m) {
+    if (m->pinned) {
+        kolk_pool_deinit(&m->pool);
+        model_assert(m, m->taken.count == 1 && m->taken.last.rule == KOLK_PINNED);
+        model_assert(m, m->taken.last.slot < m->fresh && m->pins[m->taken.last.slot]);
+        m->taken.count = 0;
+    }
+    for (uint32_t slot = 0; slot < m->fresh; slot++)
+        while (m->pins[slot]) model_pin(m, slot, false);
     uint32_t live = m->live;
     memset(m->born_in_clear, 0, sizeof m->born_in_clear);
     m->clearing = true;

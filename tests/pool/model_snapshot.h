@@ -11,7 +11,7 @@ typedef struct moment {
 } moment;
 
 static inline void model_remember(model *m, moment *now) {
-    if (!model_can_follow(m, CALL_SNAPSHOT)) {
+    if (!model_can_follow(m, CALL_SNAPSHOT) || m->pinned) {
         model_assert(m, kolk_pool_snapshot_size(&m->pool) == 0);
         model_assert(m, kolk_pool_snapshot(&m->pool, now, sizeof *now) == 0);
         return;
@@ -51,6 +51,10 @@ static inline void model_restore_slot(model *m, uint32_t slot, const model *then
 static inline void model_restore(model *m, const moment *past) {
     const model *then = &past->then;
     uint32_t peak = m->counts_peak ? m->peak : m->fresh;
+    if (m->pinned) {
+        model_assert(m, kolk_pool_restore(&m->pool, past->taken.bytes, past->taken.size) == KOLK_PINNED);
+        return;
+    }
     model_assert(m, kolk_pool_restore(&m->pool, past->taken.bytes, past->taken.size) == KOLK_OK);
     model_assert(m, m->damages == 0);
     for (uint32_t slot = 0; slot < MODEL_SLOTS; slot++) model_restore_slot(m, slot, then);

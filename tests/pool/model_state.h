@@ -12,8 +12,8 @@
 #endif
 
 /* WAITING: in quarantine. BETWEEN: taken but not yet alive, or no longer alive but not yet free, as during setup or
- * reset. */
-typedef enum place { NEVER, FREE, WAITING, WORN, LIVE, BETWEEN } place;
+ * reset. HELD: freed while it was pinned. */
+typedef enum place { NEVER, FREE, WAITING, WORN, LIVE, BETWEEN, HELD } place;
 
 typedef enum way { BY_POINTER, BY_ARRAY, BY_INDEX, BY_HANDLE, BY_COST, BY_AGE } way;
 
@@ -44,14 +44,15 @@ typedef struct model {
     uint32_t damaged_at[MODEL_SLOTS][PARTS];
     unsigned mood; /* what all costs depend on */
     uint64_t births[MODEL_SLOTS];
-    void *objects[MODEL_SLOTS];     /* with bypass: where the slot's last object is; NULL: unknown */
-    bool is_protected[MODEL_SLOTS]; /* and so not in the order of births */
-    list free, waiting, worn;       /* free: in the order of frees */
-    list order;                     /* the order of births */
+    void *objects[MODEL_SLOTS];         /* with bypass: where the slot's last object is; NULL: unknown */
+    bool is_protected[MODEL_SLOTS];     /* and so not in the order of births */
+    uint32_t pins[MODEL_SLOTS], pinned; /* of a slot; of all */
+    list free, waiting, worn;           /* free: in the order of frees */
+    list order;                         /* the order of births */
     uint32_t fresh, live, peak, recycled;
     uint32_t capacity;  /* which counts for the order of reuse */
     uint32_t held_back; /* FIFO: slots that the pool has, but had not when a snapshot was taken that was restored */
-    uint32_t count;     /* slots that are LIVE or BETWEEN */
+    uint32_t count;     /* slots that are LIVE, BETWEEN or HELD */
     bool counts_peak;   /* if false, the peak equals fresh */
     uint64_t failed, evictions, wrong_pool, born, leaked;
 
@@ -296,14 +297,20 @@ static inline void model_wipe(model *m, uint32_t slot) {
     if (m->filled[slot] || (is_bypassed(m) && !has_persistent(m))) m->stamps[slot] = 0;
 }
 
-/* Ends the slot's life. */
-static inline void model_end(model *m, uint32_t slot) {
-    m->places[slot] = BETWEEN;
+/* Ends the life of an object that is pinned. */
+static inline void model_hold(model *m, uint32_t slot) {
+    m->places[slot] = HELD;
     m->live--;
     model_assert(m, list_remove(&m->order, slot) != m->is_protected[slot]);
     m->is_protected[slot] = false;
-    model_wipe(m, slot);
     if (has_handles(m)) m->generations[slot] = (m->generations[slot] + 1) & KOLK_GENERATION_MAX;
+}
+
+/* Ends the slot's life, also if that has begun with model_hold. */
+static inline void model_end(model *m, uint32_t slot) {
+    if (m->places[slot] != HELD) model_hold(m, slot);
+    m->places[slot] = BETWEEN;
+    model_wipe(m, slot);
 }
 
 /* Returns true if the slot is worn out, and so does not become free. */

@@ -238,6 +238,7 @@ static void for_each_shape(void (*check)(const kolk_pool_desc *desc)) {
         desc.generations = rest % 2 ? KOLK_GENERATIONS_NONE : KOLK_GENERATIONS_RECYCLE, rest /= 2;
         desc.life.setup = rest % 2 ? setup : NULL, rest /= 2;
         desc.ages = n % 5 < 2;
+        desc.pins = n % 3 == 1;
         desc.full.ranked = n % 5 == 1 || n % 5 == 2;
         desc.full.cost = desc.full.ranked ? no_cost : NULL;
         desc.object_align = (size_t[]){0, 1, 32}[rest];
@@ -285,7 +286,8 @@ static void pool_bytes_are_enough(const kolk_pool_desc *desc) {
     size_t align = desc->object_align ? desc->object_align : 16;
     while (!desc->object_align && desc->object_size % align) align /= 2;
     size_t ages = desc->ages ? KOLK_POOL_AGE_BYTES(desc->capacity) : 0;
-    size_t ranks = desc->full.ranked ? KOLK_POOL_RANK_BYTES(desc->capacity) : 0, all = ages + ranks;
+    size_t ranks = desc->full.ranked ? KOLK_POOL_RANK_BYTES(desc->capacity) : 0;
+    size_t all = ages + ranks + (desc->pins ? KOLK_POOL_PIN_BYTES(desc->capacity) : 0);
     assert_true(KOLK_POOL_BYTES(desc->object_size, align, desc->capacity) + all >= kolk_pool_memory_size(desc));
 }
 

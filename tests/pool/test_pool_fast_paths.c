@@ -83,13 +83,14 @@ static void ask(const kolk_pool *pool, void *object, uint32_t index, kolk_handle
     assert_int_equal(calls, 0);
 }
 
-/* promise: "no system call, no lock"; typed.h "each function ... stride is a constant" */
+/* promise: "no system call, no lock", "While an object of a pool is pinned ... otherwise inline"; typed.h "each function ... stride is a constant" */
 static void test_alloc_and_free(void **state) {
-    for (unsigned none = 0; none < 2; none++) {
+    for (unsigned way = 0; way < 4; way++) {
         things all;
         thing *objects[SLOTS];
         kolk_pool_desc desc = {.name = "fast", .capacity = SLOTS};
-        if (none) desc.generations = KOLK_GENERATIONS_NONE;
+        if (way % 2) desc.generations = KOLK_GENERATIONS_NONE;
+        desc.pins = way / 2;
         assert_int_equal(things_init(&all, &desc), KOLK_OK);
         for (unsigned i = 0; i < SLOTS; i++) objects[i] = things_alloc(&all);
         for (unsigned typed = 0; typed < 2; typed++) {
@@ -108,6 +109,12 @@ static void test_alloc_and_free(void **state) {
                                  objects[i]);
             assert_int_equal(kolk_pool_count(&all.pool), SLOTS);
             assert_int_equal(calls, 0);
+        }
+        if (desc.pins) {
+            things_pin(&all, objects[0]);
+            kolk_pool_free(&all.pool, objects[1]);
+            assert_int_equal(calls, 1);
+            things_unpin(&all, objects[0]);
         }
         things_deinit(&all);
     }

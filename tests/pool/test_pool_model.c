@@ -7,7 +7,7 @@
  * there", "Frees all live ... stay worn out", "Returns the handle ... null handle", "Returns the object ... different
  * object", "Frees the object of a handle ... return NULL",
  * "Frees the object in this slot ... lives there", "Would n allocs find slots ... memory to grow", "The same for a slot
- * by its index ... need not have handles", "Returns the slot ... result is then UINT32_MAX", "Returns the live
+ * by its index ... need not have handles", "The same for the lowest slot ... slots can be had", "Returns the slot ... result is then UINT32_MAX", "Returns the live
  * object in a slot, or NULL", "count (with STRICT, minus the worn-out slots)", "All counters; O(1)", "called with an
  * object before a ready-made hook", "A restore brings ... grown since", "A handle that was made ... even with STRICT",
  * "Writes the block ... below kolk_pool_snapshot_size", "allocates an object ... become free slots", "last one freed,
@@ -159,7 +159,9 @@ static void operate(run *r, bool filling) {
         else
             model_alloc_n(m, random_below(&m->random, 6));
     } else if (choice < 770) {
-        if (choice % 4 == 0)
+        if (choice % 8 == 4)
+            model_alloc_in(m, random_below(&m->random, m->desc.max_capacity + 2), random_below(&m->random, 90));
+        else if (choice % 8 == 0)
             model_alloc_slot(m, random_below(&m->random, m->desc.max_capacity + 2), NULL);
         else
             model_alloc_at(m, some_handle(r));
@@ -175,8 +177,11 @@ static void operate(run *r, bool filling) {
         if (m->desc.ages) age(m);
     } else if (choice < 970) {
         sweep(m);
-    } else if (choice < 978) {
+    } else if (choice < 976) {
         write_wildly(m);
+    } else if (choice < 978) {
+        for (unsigned n = 0; n < 1 + m->pinned / 4; n++)
+            model_pin(m, random_below(&m->random, m->fresh + 1) % MODEL_SLOTS, choice % 2);
     } else if (choice < 981) {
         model_remember(m, &r->past);
     } else if (choice < 984) {
@@ -244,6 +249,7 @@ static kolk_pool_desc some_descriptor(uint64_t n, uint64_t *random, unsigned mem
     desc.life.teardown = hooks == ALL_HOOKS || hooks == TEARDOWN ? model_teardown : NULL;
     desc.life.keep = hooks == KEEP;
     desc.ages = random_below(random, 2);
+    desc.pins = random_below(random, 2);
     desc.full.on_full = ways[random_below(random, desc.ages ? 5 : 4)];
     desc.full.on_evict = model_on_evict;
     desc.full.cost = model_cost;
@@ -272,12 +278,13 @@ static void run_stream(uint64_t n) {
     char what[200];
     snprintf(
         what, sizeof what,
-        "reuse %d, generations %d, %u bytes by %u, %u to %u slots, headroom %u, memory %u%s%s%s%s%s%s%s, debug %s%s",
+        "reuse %d, generations %d, %u bytes by %u, %u to %u slots, headroom %u, memory %u%s%s%s%s%s%s%s%s, debug %s%s",
         (int)desc.reuse, (int)desc.generations, (unsigned)desc.object_size, (unsigned)desc.object_align, desc.capacity,
         desc.max_capacity, desc.full.headroom, memory, desc.life.setup ? ", setup" : "",
         desc.life.reset ? ", reset" : "", desc.life.teardown ? ", teardown" : "", desc.life.keep ? ", keep" : "",
-        desc.full.on_full ? ", on_full" : "", desc.ages ? ", ages" : "", desc.full.ranked ? ", ranked" : "",
-        mode->debug ? mode->debug : "off", mode->flags & KOLK_DEBUG_BYPASS ? ", bypass" : "");
+        desc.full.on_full ? ", on_full" : "", desc.ages ? ", ages" : "", desc.pins ? ", pins" : "",
+        desc.full.ranked ? ", ranked" : "", mode->debug ? mode->debug : "off",
+        mode->flags & KOLK_DEBUG_BYPASS ? ", bypass" : "");
     desc.debug = mode->debug;
 #ifdef _WIN32 /* over-aligned pools have no bypass there, so their other settings would be in force */
     if (mode->flags & KOLK_DEBUG_BYPASS && desc.object_align > 16) desc.object_align = 16;

@@ -208,6 +208,7 @@ static void test_what_is_refused(void **state) {
     refuse(&pool, &(kolk_pool_desc){.object_align = 3}, KOLK_BAD_ALIGN);
     refuse(&pool, &(kolk_pool_desc){.capacity = 5, .max_capacity = 8}, KOLK_LAYOUT_CHANGED);
     refuse(&pool, &(kolk_pool_desc){.max_capacity = 9}, KOLK_LAYOUT_CHANGED);
+    refuse(&pool, &(kolk_pool_desc){.pins = true}, KOLK_LAYOUT_CHANGED);
     refuse(&pool, &(kolk_pool_desc){.full.headroom = 9}, KOLK_BAD_HEADROOM);
     refuse(&pool, &(kolk_pool_desc){.full.on_full = kolk_pool_evict_cheapest}, KOLK_COST_MISSING);
     refuse(&pool, &(kolk_pool_desc){.full.on_full = kolk_pool_evict_oldest}, KOLK_AGES_MISSING);

@@ -85,6 +85,22 @@ static void test_states(void **state) {
     }
 }
 
+/* promise: "Checks every invariant of src/pool/pool.c" */
+static void test_pins(void **state) {
+    kolk_pool pool;
+    make_pool(&pool, &(kolk_pool_desc){.name = "sound", .object_size = 8, .capacity = 3, .pins = true});
+    for (uint32_t i = 0; i < 3; i++) kolk_pool_pin(&pool, kolk_pool_alloc(&pool));
+    kolk_pool_free(&pool, kolk_pool_at(&pool, 1));
+    assert_true(kolk_pool_is_valid(&pool));
+    assert_seen(&pool, pool.pinned, 2);
+    assert_seen(&pool, pool.pins[0], 0);
+    assert_seen(&pool, pool.pins[0], pool.pins[1]);
+    assert_seen(&pool, pool.pins[1], 1);
+    assert_seen(&pool, pool.bound, 3);
+    for (uint32_t i = 0; i < 3; i++) kolk_pool_unpin(&pool, pool.slots + (size_t)i * pool.stride);
+    kolk_pool_deinit(&pool);
+}
+
 /* Two errors that together leave every count unchanged. promise: "Checks every invariant of src/pool/pool.c" */
 static void test_a_live_slot_for_a_free_one(void **state) {
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
@@ -351,11 +367,18 @@ static void test_slots_that_do_not_count(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_counts_and_bounds),          TEST(test_states),
-        TEST(test_a_live_slot_for_a_free_one), TEST(test_places),
-        TEST(test_holes_and_their_summaries),  TEST(test_a_hole_too_many),
-        TEST(test_counts_that_lead_outside),   TEST(test_floors),
-        TEST(test_the_order_of_births),        TEST(test_the_order_of_costs),
+        TEST(test_counts_and_bounds),
+        TEST(test_states),
+        TEST(test_pins),
+        TEST(test_pins),
+        TEST(test_a_live_slot_for_a_free_one),
+        TEST(test_places),
+        TEST(test_holes_and_their_summaries),
+        TEST(test_a_hole_too_many),
+        TEST(test_counts_that_lead_outside),
+        TEST(test_floors),
+        TEST(test_the_order_of_births),
+        TEST(test_the_order_of_costs),
         TEST(test_slots_that_do_not_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

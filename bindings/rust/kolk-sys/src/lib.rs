@@ -72,6 +72,7 @@ pub const KOLK_STRUCT_CHANGED: kolk_status = kolk_status(138);
 pub const KOLK_LAYOUT_CHANGED: kolk_status = kolk_status(139);
 pub const KOLK_BAD_BUDGET: kolk_status = kolk_status(140);
 pub const KOLK_SET_BY_ADAPTER: kolk_status = kolk_status(141);
+pub const KOLK_PINS_MISSING: kolk_status = kolk_status(142);
 pub const KOLK_NO_SNAPSHOT: kolk_status = kolk_status(200);
 pub const KOLK_IN_HOOK: kolk_status = kolk_status(201);
 pub const KOLK_NOT_A_SNAPSHOT: kolk_status = kolk_status(202);
@@ -89,6 +90,8 @@ pub const KOLK_NO_HANDLES: kolk_status = kolk_status(305);
 pub const KOLK_NO_LOCAL: kolk_status = kolk_status(306);
 pub const KOLK_READ_ONLY: kolk_status = kolk_status(307);
 pub const KOLK_MOVED: kolk_status = kolk_status(308);
+pub const KOLK_PINNED: kolk_status = kolk_status(309);
+pub const KOLK_NOT_PINNED: kolk_status = kolk_status(310);
 pub const KOLK_WRITE_AFTER_FREE: kolk_status = kolk_status(350);
 pub const KOLK_OVERFLOW: kolk_status = kolk_status(351);
 pub const KOLK_UNDERFLOW: kolk_status = kolk_status(352);
@@ -402,6 +405,7 @@ pub struct kolk_pool_desc {
     pub generations: kolk_generations,
     pub tag: u32,
     pub ages: bool,
+    pub pins: bool,
     pub memory: *mut c_void,
     pub memory_size: usize,
     pub budget: *mut kolk_budget,
@@ -539,6 +543,7 @@ pub struct kolk_pool {
     pub holes: [*mut u64; 6],
     pub ages: *mut kolk_age_,
     pub ranks: *mut kolk_rank_,
+    pub pins: *mut u32,
     pub ready: *mut u64,
     pub name: *const c_char,
     pub object_size: usize,
@@ -576,6 +581,7 @@ pub struct kolk_pool {
     pub held_back: u32,
     pub unlisted: u32,
     pub counted: u32,
+    pub pinned: u32,
 }
 
 /// All but item_size and capacity may be 0.
@@ -1244,8 +1250,8 @@ extern "C" {
     /// Begins a walk over n slots only, from slot `first` on; slots beyond the last one are ignored. With this, threads can
     /// divide the work: each walks over a part of the slots from 0 to capacity - 1.
     pub fn kolk_pool_each_in(pool: *const kolk_pool, first: u32, n: u32) -> kolk_cursor;
-    /// The number of live objects, and the number of slots that are free without growing: capacity - count (with STRICT,
-    /// minus the worn-out slots).
+    /// The number of live objects (and of those that were freed while they were pinned), and the number of slots that are
+    /// free without growing: capacity - count (with STRICT, minus the worn-out slots).
     pub fn kolk_pool_count(pool: *const kolk_pool) -> u32;
     pub fn kolk_pool_available(pool: *const kolk_pool) -> u32;
     /// Would n allocs find slots, without an eviction: free ones, those that the pool can still grow by, and those of its
@@ -1325,12 +1331,18 @@ extern "C" {
     /// turned off (`on` false). A protected object is not in the order of births, so walks by age do not visit it. When the
     /// protection ends, the object becomes the newest.
     pub fn kolk_pool_protect(pool: *mut kolk_pool, object: *const c_void, on: bool);
+    /// Pins an object that is live or pinned, also several times, and nothing if it is NULL. O(1). Any other pointer is a
+    /// bug of the caller, and so is a pool without .pins (KOLK_PINS_MISSING).
+    pub fn kolk_pool_pin(pool: *mut kolk_pool, object: *const c_void);
+    /// Takes back one pin, and none if it is NULL. If it was the last one, and the object was freed meanwhile, frees its slot.
+    /// O(1). An object that is not pinned is a bug of the caller (KOLK_NOT_PINNED).
+    pub fn kolk_pool_unpin(pool: *mut kolk_pool, object: *const c_void);
     /// Replaces the hooks, context, name, headroom and low_water by those of the descriptor, also where these are 0. All
     /// objects, handles and counters stay, and so do the tag and the debug settings. No hook runs. The descriptor may be the
     /// one of the init. Members that determine how the pool is laid out must be 0, or as they were at the init: object_size,
-    /// object_align, capacity (or less than the pool has now), max_capacity, reuse, generations, tag, keep, ages, ranked,
-    /// memory, memory_size, budget and overflow. The pool must have a setup or teardown hook if and only if it had one at
-    /// the init.
+    /// object_align, capacity (or less than the pool has now), max_capacity, reuse, generations, tag, keep, ages, pins,
+    /// ranked, memory, memory_size, budget and overflow. The pool must have a setup or teardown hook if and only if it had
+    /// one at the init.
     ///
     /// Changes nothing and returns KOLK_STRUCT_CHANGED if the objects have a different size or alignment, as after a change
     /// of their struct (see kolk_pool_restore_converted); KOLK_LAYOUT_CHANGED for another such member; KOLK_IN_HOOK if a
@@ -1365,7 +1377,7 @@ extern "C" {
     /// Cost: O(n), plus O(1) for each shorter stretch of free slots below the run.
     pub fn kolk_pool_alloc_run(pool: *mut kolk_pool, n: u32) -> *mut c_void;
     /// Returns the size of the block for the pool's present state, in bytes. Returns 0 if no snapshot is possible, because
-    /// the pool has a setup or teardown hook, or because one of its hooks is running.
+    /// the pool has a setup or teardown hook, one of its hooks is running, or an object is pinned.
     pub fn kolk_pool_snapshot_size(pool: *const kolk_pool) -> usize;
     /// Writes the block and returns its size. Returns 0 if no snapshot is possible, or if `size` is below
     /// kolk_pool_snapshot_size.
@@ -1397,6 +1409,10 @@ extern "C" {
     /// The same for a slot by its index, such as a number that a protocol or a file gives to an object. The slot has its
     /// next generation, so older handles stay stale, and the pool need not have handles.
     pub fn kolk_pool_alloc_at_index(pool: *mut kolk_pool, index: u32) -> *mut c_void;
+    /// The same for the lowest slot without an object among n slots, from slot `first` on. If all allocs of a pool are of
+    /// this kind, each kind of object has numbers of its own: those of the server below 1000, say, and those of its clients
+    /// from 1000 on. O(n / 64), plus that of alloc_at_index. Returns NULL if none of these slots can be had.
+    pub fn kolk_pool_alloc_in(pool: *mut kolk_pool, first: u32, n: u32) -> *mut c_void;
 
     // kolk/queue.h
     /// If the status is not KOLK_OK (the descriptor breaks a rule, or KOLK_NO_MEMORY), the queue is left all zero.
@@ -1929,7 +1945,7 @@ const _: () = {
     assert!(size_of::<kolk_rank_>() == 16 && align_of::<kolk_rank_>() == 8);
     assert!(size_of::<kolk_worn_>() == 16 && align_of::<kolk_worn_>() == 4);
     assert!(size_of::<kolk_tick_>() == 20 && align_of::<kolk_tick_>() == 4);
-    assert!(size_of::<kolk_pool>() == 440 && align_of::<kolk_pool>() == 8);
+    assert!(size_of::<kolk_pool>() == 456 && align_of::<kolk_pool>() == 8);
     assert!(size_of::<kolk_queue_desc>() == 48 && align_of::<kolk_queue_desc>() == 8);
     assert!(size_of::<kolk_queue_end_>() == 256 && align_of::<kolk_queue_end_>() == 8);
     assert!(size_of::<kolk_queue>() == 640 && align_of::<kolk_queue>() == 8);
@@ -2083,6 +2099,7 @@ fn offsets() {
         ("kolk_pool_desc.generations", offset!(kolk_pool_desc, generations), 36),
         ("kolk_pool_desc.tag", offset!(kolk_pool_desc, tag), 40),
         ("kolk_pool_desc.ages", offset!(kolk_pool_desc, ages), 44),
+        ("kolk_pool_desc.pins", offset!(kolk_pool_desc, pins), 45),
         ("kolk_pool_desc.memory", offset!(kolk_pool_desc, memory), 48),
         ("kolk_pool_desc.memory_size", offset!(kolk_pool_desc, memory_size), 56),
         ("kolk_pool_desc.budget", offset!(kolk_pool_desc, budget), 64),
@@ -2152,43 +2169,45 @@ fn offsets() {
         ("kolk_pool.holes", offset!(kolk_pool, holes), 128),
         ("kolk_pool.ages", offset!(kolk_pool, ages), 176),
         ("kolk_pool.ranks", offset!(kolk_pool, ranks), 184),
-        ("kolk_pool.ready", offset!(kolk_pool, ready), 192),
-        ("kolk_pool.name", offset!(kolk_pool, name), 200),
-        ("kolk_pool.object_size", offset!(kolk_pool, object_size), 208),
-        ("kolk_pool.object_align", offset!(kolk_pool, object_align), 216),
-        ("kolk_pool.max_capacity", offset!(kolk_pool, max_capacity), 224),
-        ("kolk_pool.headroom", offset!(kolk_pool, headroom), 228),
-        ("kolk_pool.low_water", offset!(kolk_pool, low_water), 232),
-        ("kolk_pool.reuse", offset!(kolk_pool, reuse), 236),
-        ("kolk_pool.generations", offset!(kolk_pool, generations), 240),
-        ("kolk_pool.keep", offset!(kolk_pool, keep), 244),
-        ("kolk_pool.ranked", offset!(kolk_pool, ranked), 245),
-        ("kolk_pool.budget", offset!(kolk_pool, budget), 248),
-        ("kolk_pool.on_full", offset!(kolk_pool, on_full), 256),
-        ("kolk_pool.cost", offset!(kolk_pool, cost), 264),
-        ("kolk_pool.on_evict", offset!(kolk_pool, on_evict), 272),
-        ("kolk_pool.overflow", offset!(kolk_pool, overflow), 280),
-        ("kolk_pool.on_low", offset!(kolk_pool, on_low), 288),
-        ("kolk_pool.setup", offset!(kolk_pool, setup), 296),
-        ("kolk_pool.reset", offset!(kolk_pool, reset), 304),
-        ("kolk_pool.teardown", offset!(kolk_pool, teardown), 312),
-        ("kolk_pool.context", offset!(kolk_pool, context), 320),
-        ("kolk_pool.options", offset!(kolk_pool, options), 328),
-        ("kolk_pool.debug", offset!(kolk_pool, debug), 336),
-        ("kolk_pool.objects", offset!(kolk_pool, objects), 344),
-        ("kolk_pool.block", offset!(kolk_pool, block), 352),
-        ("kolk_pool.block_size", offset!(kolk_pool, block_size), 360),
-        ("kolk_pool.failed", offset!(kolk_pool, failed), 368),
-        ("kolk_pool.evictions", offset!(kolk_pool, evictions), 376),
-        ("kolk_pool.births", offset!(kolk_pool, births), 384),
-        ("kolk_pool.wrong_pool", offset!(kolk_pool, wrong_pool), 392),
-        ("kolk_pool.peak", offset!(kolk_pool, peak), 396),
-        ("kolk_pool.number", offset!(kolk_pool, number), 400),
-        ("kolk_pool.ranking", offset!(kolk_pool, ranking), 404),
-        ("kolk_pool.tick", offset!(kolk_pool, tick), 408),
-        ("kolk_pool.held_back", offset!(kolk_pool, held_back), 428),
-        ("kolk_pool.unlisted", offset!(kolk_pool, unlisted), 432),
-        ("kolk_pool.counted", offset!(kolk_pool, counted), 436),
+        ("kolk_pool.pins", offset!(kolk_pool, pins), 192),
+        ("kolk_pool.ready", offset!(kolk_pool, ready), 200),
+        ("kolk_pool.name", offset!(kolk_pool, name), 208),
+        ("kolk_pool.object_size", offset!(kolk_pool, object_size), 216),
+        ("kolk_pool.object_align", offset!(kolk_pool, object_align), 224),
+        ("kolk_pool.max_capacity", offset!(kolk_pool, max_capacity), 232),
+        ("kolk_pool.headroom", offset!(kolk_pool, headroom), 236),
+        ("kolk_pool.low_water", offset!(kolk_pool, low_water), 240),
+        ("kolk_pool.reuse", offset!(kolk_pool, reuse), 244),
+        ("kolk_pool.generations", offset!(kolk_pool, generations), 248),
+        ("kolk_pool.keep", offset!(kolk_pool, keep), 252),
+        ("kolk_pool.ranked", offset!(kolk_pool, ranked), 253),
+        ("kolk_pool.budget", offset!(kolk_pool, budget), 256),
+        ("kolk_pool.on_full", offset!(kolk_pool, on_full), 264),
+        ("kolk_pool.cost", offset!(kolk_pool, cost), 272),
+        ("kolk_pool.on_evict", offset!(kolk_pool, on_evict), 280),
+        ("kolk_pool.overflow", offset!(kolk_pool, overflow), 288),
+        ("kolk_pool.on_low", offset!(kolk_pool, on_low), 296),
+        ("kolk_pool.setup", offset!(kolk_pool, setup), 304),
+        ("kolk_pool.reset", offset!(kolk_pool, reset), 312),
+        ("kolk_pool.teardown", offset!(kolk_pool, teardown), 320),
+        ("kolk_pool.context", offset!(kolk_pool, context), 328),
+        ("kolk_pool.options", offset!(kolk_pool, options), 336),
+        ("kolk_pool.debug", offset!(kolk_pool, debug), 344),
+        ("kolk_pool.objects", offset!(kolk_pool, objects), 352),
+        ("kolk_pool.block", offset!(kolk_pool, block), 360),
+        ("kolk_pool.block_size", offset!(kolk_pool, block_size), 368),
+        ("kolk_pool.failed", offset!(kolk_pool, failed), 376),
+        ("kolk_pool.evictions", offset!(kolk_pool, evictions), 384),
+        ("kolk_pool.births", offset!(kolk_pool, births), 392),
+        ("kolk_pool.wrong_pool", offset!(kolk_pool, wrong_pool), 400),
+        ("kolk_pool.peak", offset!(kolk_pool, peak), 404),
+        ("kolk_pool.number", offset!(kolk_pool, number), 408),
+        ("kolk_pool.ranking", offset!(kolk_pool, ranking), 412),
+        ("kolk_pool.tick", offset!(kolk_pool, tick), 416),
+        ("kolk_pool.held_back", offset!(kolk_pool, held_back), 436),
+        ("kolk_pool.unlisted", offset!(kolk_pool, unlisted), 440),
+        ("kolk_pool.counted", offset!(kolk_pool, counted), 444),
+        ("kolk_pool.pinned", offset!(kolk_pool, pinned), 448),
         ("kolk_queue_desc.name", offset!(kolk_queue_desc, name), 0),
         ("kolk_queue_desc.item_size", offset!(kolk_queue_desc, item_size), 8),
         ("kolk_queue_desc.capacity", offset!(kolk_queue_desc, capacity), 16),
