@@ -907,8 +907,8 @@ template <class T, class Of = slot_map<T>> class ref {
     T *operator->() const { return get(); }
     T &operator*() const { return *get(); }
 
-    /* Calls the function with the object, which it must not move: it may erase in place, but not erase from a slot map.
-     * False: there is no object. */
+    /* Looks the object up once and passes it to a function, which must not move it: in a slot map it may erase in place
+     * only. False: there is no object. */
     template <class F> bool with(F &&function) const {
         T *object = get();
         if (object) std::forward<F>(function)(*object);
