@@ -8,6 +8,7 @@
 #   pages     README.md and docs/*.md: a C or C++ block with an #include compiles without a warning; a C block
 #             with a main equals a program of examples/ exactly; in a block that calls a compiler, the commands after a
 #             $ print the lines that follow them
+# KOLK_TEST_EFFORT=quick compiles without optimisation.
 # Usage: CC=... CXX=... printed.sh LIBRARY [ADAPTER ITS-LIBRARY ITS-OPTIONS]...
 # promise: README.md "1 alive, at x ... old handle gives NULL"
 set -euo pipefail
@@ -17,6 +18,8 @@ for ((n = 2; n + 2 <= $#; n += 3)); do
   adapters[${!n}]=${@:n+1:1}
   options[${!n}]=${@:n+2:1}
 done
+level=-O2
+[[ ${KOLK_TEST_EFFORT:-} != quick ]] || level=-O0
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 failed=0
@@ -45,7 +48,7 @@ bits=$(echo __SIZEOF_POINTER__ | "$CC" -E -P - | sed 's/4/32/')
 for example in "$folder"/*.c; do
   name=$(basename "$example" .c)
   adapter=${name%_*}
-  flags=(-std=c11 -O2 -Wall -Wextra -Werror -Iinclude "-Iadapters/$adapter" "$example")
+  flags=(-std=c11 $level -Wall -Wextra -Werror -Iinclude "-Iadapters/$adapter" "$example")
   if ! grep -q 'int main(void)' "$example" || [[ $adapter == heap && $bits == 32 ]]; then
     "$CC" "${flags[@]}" ${options[$adapter]:-} -Wno-unused-command-line-argument -c -o "$folder/object"
     echo "$name, which cannot run: ok"
@@ -81,7 +84,7 @@ for page in README.md docs/*.md; do
     elif grep -q '#include' "$block"; then
       compiler=("$CC" -std=c11)
       [[ $block == *.c ]] || compiler=("$CXX" -std=c++20 -Wold-style-cast)
-      "${compiler[@]}" -O2 -Wall -Wextra -Werror -Iinclude -Iadapters/tcp -Iadapters/pq -c "$block" -o "$folder/object"
+      "${compiler[@]}" $level -Wall -Wextra -Werror -Iinclude -Iadapters/tcp -Iadapters/pq -c "$block" -o "$folder/object"
       compiled=$((compiled + 1))
       echo "$page: $(basename "$block"): ok"
     fi
