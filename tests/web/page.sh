@@ -12,4 +12,4 @@ command -v emcc > /dev/null || skip "there is no emscripten"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 tools/web.sh "$folder"
-timeout 240 node tests/web/page.js "$browser" "$folder" "$axe"
+timeout 600 node tests/web/page.js "$browser" "$folder" "$axe"
