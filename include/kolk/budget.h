@@ -68,7 +68,7 @@ KOLK_API_ uint64_t kolk_budget_used(const kolk_budget *budget);
  * nothing is taken away: pools keep their slots and use them, but get no new memory until the bytes are below the limit
  * again, by deinits and trims. A growth in another thread that has begun before may still succeed. A higher limit
  * counts at the next growth; it wakes nobody. The mark stays where it is, and on_mark is not called. O(1) */
-KOLK_API_ void kolk_budget_set_limit(kolk_budget *budget, uint64_t limit);
+KOLK_USES_(1) void kolk_budget_set_limit(kolk_budget *budget, uint64_t limit);
 
 /* Gives back to the system what can be given back, in all of the process. Heaps give their unused memory back now, as
  * by kolk_heap_trim. A kolk_pool belongs to the threads that use it; so a pool for which kolk_pool_tick is called is

@@ -543,7 +543,7 @@ static void test_terminated_connections(void **state) {
     int fds = count_own("/proc/self/fd");
     open_bank(conninfo_of(0, "alice"), 5000, 0);
     await_transfers(50);
-    terminate_some(20, 10);
+    terminate_some(does_a_part() ? 6 : 20, 10);
     await_recovery();
     close_bank();
     assert_int_equal(count_own("/proc/self/fd"), fds);

@@ -26,7 +26,7 @@ static void check_what_is_left(void) {
 
 static void terminate_backends(void) {
     begin_trouble(conninfo_of(0, "alice"), 5000, 0);
-    terminate_some(100, 10);
+    terminate_some(does_a_part() ? 30 : 100, 10);
     end_trouble();
 }
 
