@@ -199,12 +199,12 @@ races() { # runs: two-processors
 }
 
 race() { # TEST FLAG...
-  local wraps operations=300
+  local wraps operations=150
   case $1 in
     shared_histories) operations=30 ;;        # rounds of a thousand calls
-    queue_* | shared_death) operations=100 ;; # items, windows, forks
+    queue_* | shared_death) operations=40 ;;  # items, windows, forks
     shared_wait_threads) operations=1000 ;;   # they are short, and find the rarest races
-    stats_threads) operations=60 ;;           # statistics of everything
+    stats_threads) operations=20 ;;           # statistics of everything
   esac
   mapfile -t wraps < <(sed -nE 's/.*__wrap_(\w+)\(.*/-Wl,--wrap=\1/p' tests/*/"test_$1.c")
   "$compiler" "${@:2}" tests/*/"test_$1.c" "$work"/{kolk,base}.o "${wraps[@]}" -lcmocka -o "$work/$1" &&
