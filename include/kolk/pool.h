@@ -558,8 +558,8 @@ uint64_t kolk_pool_hash(kolk_pool *pool, uint64_t (*hash)(const void *object, vo
  *
  * O(1), and a step for each of these lower slots. Unless the slot was the last one freed, LIFO and FIFO give up the
  * order of the slots that are free at that time: they are used from the lowest one on. The next alloc that takes one of
- * them is O(slots / 64) with LIFO, O(slots) with FIFO. In a pool with setup, reset or teardown, in debug mode and
- * inside a hook, the order stays, and alloc_at is O(free slots). */
+ * them is O(slots / 64) with LIFO, O(slots) with FIFO. In a hook other than on_full and on_low, the order stays, and
+ * alloc_at is O(free slots). */
 KOLK_USES_(1) void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle);
 
 /* The same for a slot by its index, such as a number that a protocol or a file gives to an object. The slot has its
@@ -687,6 +687,7 @@ struct kolk_pool {
     uint32_t unlisted;  /* LIFO, FIFO: at the start of the stack or ring, places whose slots are not decided yet */
     uint32_t counted;   /* the slots below it count towards the budget; a trim may have released the others */
     uint32_t pinned;    /* the number of slots that have pins */
+    struct kolk_away_ *away; /* the slots that are on their way while a hook runs: src/pool/pool_order.h */
 };
 
 /* ---- Inside ------------------------------------------------------------------------------------------------------ */

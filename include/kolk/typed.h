@@ -551,6 +551,54 @@ struct kolk_pinned_ {
         kolk_resource_stats(&pool_->pool, out_); } \
     KOLK_TYPED_ bool name##_is_valid(const name *pool_) { return kolk_resource_is_valid(&pool_->pool); } KOLK_END_
 
+/* ---- Side tables ------------------------------------------------------------------------------------------------- */
+
+/* Data beside the objects of a pool, a slot map or a shared pool, which goes with them:
+ *
+ *     KOLK_SIDE_TYPE(labels, bullets, struct label)
+ *
+ *     static labels_entry memory[256];            // a power of two, at least max_capacity; all zero
+ *     labels beside = {&pool, memory, 256};
+ *     struct label *label = labels_set(&beside, handle);
+ *     ... labels_get(&beside, handle) ...
+ *
+ * labels_set returns the object's label, which is a new one if it had none: then initialise all of it. NULL: the object
+ * is gone. labels_get returns its label, or NULL if it has none or is gone; so a label ends with its object, also if the
+ * slot is used again. labels_remove ends it before that. Each is O(1). An entry is a T and the 8 bytes of the handle;
+ * the array is yours, and there is nothing to deinit. With fewer entries than the pool has slots, some objects take
+ * each other's: a get of the one that was set before is NULL. One thread at a time, while no other frees these objects.
+ * A pool without handles has none of this. */
+#define KOLK_SIDE_TYPE(name, pool_type, ...)                                                                           \
+    typedef __VA_ARGS__ name##_value;                                                                                  \
+    typedef struct name##_entry { name##_value value; kolk_handle of; } name##_entry;                                  \
+    typedef struct name { const pool_type *pool; name##_entry *entries; uint32_t n; } name;                            \
+    KOLK_TYPED_ kolk_handle *name##_of_(const name *side_, pool_type##_handle handle_) { \
+        return &side_->entries[KOLK_CAST_(uint32_t, handle_.untyped.bits) & (side_->n - 1)].of; } \
+    KOLK_TYPED_ name##_value *name##_get(const name *side_, pool_type##_handle handle_) { \
+        return KOLK_CAST_(name##_value *, kolk_side_get_(name##_of_(side_, handle_), offsetof(name##_entry, of), \
+            handle_.untyped, pool_type##_get(side_->pool, handle_))); } \
+    KOLK_TYPED_ name##_value *name##_set(const name *side_, pool_type##_handle handle_) { \
+        return KOLK_CAST_(name##_value *, kolk_side_set_(name##_of_(side_, handle_), offsetof(name##_entry, of), \
+            handle_.untyped, pool_type##_get(side_->pool, handle_))); } \
+    KOLK_TYPED_ bool name##_remove(const name *side_, pool_type##_handle handle_) { \
+        return kolk_side_remove_(name##_of_(side_, handle_), handle_.untyped); } KOLK_END_
+
+/* `of` is the handle in an entry, `at` its distance from the value. `object` is NULL if the handle's object is gone. */
+KOLK_TYPED_ void *kolk_side_get_(kolk_handle *of, size_t at, kolk_handle handle, const void *object) {
+    return object && of->bits == handle.bits ? KOLK_CAST_(char *, KOLK_CAST_(void *, of)) - at : NULL;
+}
+
+KOLK_TYPED_ void *kolk_side_set_(kolk_handle *of, size_t at, kolk_handle handle, const void *object) {
+    if (object) *of = handle;
+    return kolk_side_get_(of, at, handle, object);
+}
+
+KOLK_TYPED_ bool kolk_side_remove_(kolk_handle *of, kolk_handle handle) {
+    bool had = handle.bits && of->bits == handle.bits;
+    if (had) of->bits = 0;
+    return had;
+}
+
 /* ---- Loops over pools, slot maps and shared pools ---------------------------------------------------------------- */
 
 /* Loops over each live object of a pool, a shared pool (see kolk_shared_cursor in shared.h) or a slot map. `it` is a T

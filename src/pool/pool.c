@@ -33,6 +33,7 @@
  *     FIFO, LOWEST                     end of memory     0            fresh    aside_floor: worn.count
  *     FIFO with never-issued slots                                             aside_floor: none is taken directly
  *     unlisted slots                   stack + unlisted                        aside_floor: none is taken directly
+ *         with reset                                     0            0
  *     headroom, low_water, peak,
  *         slots that do not count      stack + watched                         aside_floor: worn.count + watched
  *     ages, ranked                     end of memory                           order_floor: the floor without these
@@ -100,7 +101,7 @@
 #include <string.h>
 
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_pool, shift) == 64, "the fast paths read 64 bytes and the shift");
-_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 456 && sizeof(kolk_pool_desc) == 176),
+_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 464 && sizeof(kolk_pool_desc) == 176),
                "the layout has changed: raise KOLK_ABI");
 
 /* ---- Life of a pool ---------------------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* pool_free.c: ends lives: free (by pointer or by handle), clear, and the first half of a renewal.
  *
- * While an object is pinned, the pool's bounds send all frees to free_elsewhere, and so to kolk_pool_free_rest_. */
+ * While an object is pinned, and with a reset hook while places are unlisted, the pool's bounds send all frees to
+ * free_elsewhere, and so to kolk_pool_free_rest_. */
 #include "pool_order.h"
 
 #include "../core/quarantine.h"
@@ -57,8 +58,8 @@ static KOLK_ALWAYS_INLINE_ void put_dead(kolk_pool *pool, kolk_debug *debug, uin
         put_free(pool, index);
 }
 
-/* Frees an object that is not alive in this pool, but may belong to the overflow pool. While an object is pinned, and
- * in a hook that may only look, all frees come here. */
+/* Frees an object that is not alive in this pool, but may belong to the overflow pool; or while the bounds send all
+ * frees here. */
 static KOLK_NOINLINE_ void free_elsewhere(kolk_pool *pool, void *object, const void *site) {
     if (kolk_pool_is_barred_(pool, HOOK_FREES, "free", site)) return;
     const kolk_pool_options_ *options = pool->options;
@@ -66,22 +67,26 @@ static KOLK_NOINLINE_ void free_elsewhere(kolk_pool *pool, void *object, const v
     kolk_pool_fail_object_(pool, object, "free", KOLK_DOUBLE_FREE, site);
 }
 
-/* Frees the live object in a slot. `may_stay`: objects are pinned. */
-static KOLK_ALWAYS_INLINE_ void free_slot(kolk_pool *pool, kolk_debug *debug, uint32_t index, bool may_stay,
-                                          void *object, const void *site) {
+/* Frees the live object in a slot. `rare`: objects may be pinned, or places unlisted. */
+static KOLK_ALWAYS_INLINE_ void free_slot(kolk_pool *pool, kolk_debug *debug, uint32_t index, bool rare, void *object,
+                                          const void *site) {
     if (debug) {
         kolk_pool_verify_(pool, index, site);
         if (!kolk_pool_lives_(pool, index)) return; /* the failure handler has freed it */
     }
-    if (may_stay && keep_pinned(pool, index, site)) return;
-    put_dead(pool, debug, index, end_pool_life(pool, debug, index, object, site));
+    kolk_away_ away;
+    if (rare && keep_pinned(pool, index, site)) return;
+    if (rare) go_away(pool, &away, index);
+    bool worn = end_pool_life(pool, debug, index, object, site);
+    if (rare) come_back(pool);
+    put_dead(pool, debug, index, worn);
 }
 
 static KOLK_ALWAYS_INLINE_ void free_from(kolk_pool *pool, kolk_debug *debug, void *object, const void *site) {
     if (!object) return;
     uintptr_t found = debug ? pool_slot_of(pool, object) : kolk_pool_slot_(pool, object);
     uint32_t index = (uint32_t)found;
-    bool watched = debug && pool->in_hook != HOOK_LOOKS && !pool->pinned; /* the debug mode's own bound is 0 */
+    bool watched = debug && pool->in_hook != HOOK_LOOKS && !pool->pinned && !pool->unlisted; /* its own bound is 0 */
     if (found >= (watched ? pool->fresh : pool->bound) || !kolk_pool_lives_(pool, index))
         free_elsewhere(pool, object, site);
     else
@@ -100,7 +105,11 @@ uint32_t kolk_pool_end_for_next_(kolk_pool *pool, void *object, const void *site
         if (!kolk_pool_lives_(pool, index)) return KOLK_NO_SLOT_; /* the failure handler has freed it */
     }
     if (pool->pinned && keep_pinned(pool, index, site)) return KOLK_NO_SLOT_;
-    if (!end_pool_life(pool, debug, index, object, site)) return index;
+    kolk_away_ away;
+    go_away(pool, &away, index);
+    bool worn = end_pool_life(pool, debug, index, object, site);
+    come_back(pool);
+    if (!worn) return index;
     wear_out(pool, index);
     return KOLK_NO_SLOT_;
 }
@@ -179,7 +188,8 @@ static bool end_lives(kolk_pool *pool, const void *site) {
 
 void kolk_pool_clear_for_(kolk_pool *pool, bool ends, const void *site) {
     kolk_pool_verify_all_(pool, site);
-    pool->ranking = 0; /* it would consist of dead slots */
+    pool->ranking = 0;                          /* it would consist of dead slots */
+    if (pool->reset) kolk_pool_list_all_(pool); /* which may allocate, while slots are in no place */
     while (end_lives(pool, site) && ends) {}
     while (kolk_pool_take_quarantined_(pool) != KOLK_NO_SLOT_) {} /* they were verified above; sort_free finds them */
     kolk_pool_sort_free_(pool);

@@ -75,9 +75,12 @@ static void *prepare_slot(kolk_pool *pool, uint32_t index, const void *site) {
 
 /* Setup and reset run while their slot is in none of the places of I3. So allocs in these hooks must not call on_full,
  * which may clear the pool. */
-static bool run_setup(kolk_pool *pool, void *object) {
+static bool run_setup(kolk_pool *pool, uint32_t index, void *object) {
+    kolk_away_ away;
     uint8_t before = enter_pool_hook(pool, HOOK_LIVES);
+    go_away(pool, &away, index);
     bool done = pool->setup(object, pool->context);
+    come_back(pool);
     leave_pool_hook(pool, before);
     return done;
 }
@@ -85,7 +88,7 @@ static bool run_setup(kolk_pool *pool, void *object) {
 /* Makes a slot ready for a life of this object, if the pool has setup or teardown. Returns false if setup fails. */
 static inline bool set_up_slot(kolk_pool *pool, uint32_t index, void *object) {
     if (!pool->ready || kolk_bits_get_(pool->ready, index)) return true;
-    if (pool->setup && !run_setup(pool, object)) return false;
+    if (pool->setup && !run_setup(pool, index, object)) return false;
     kolk_bits_set_(pool->ready, index);
     return true;
 }

@@ -31,7 +31,8 @@ static inline uint32_t watched_slots(const kolk_pool *pool) {
 
 void kolk_pool_show_all_bounds_(kolk_pool *pool) {
     bool open = !pool_debug_of(pool) && pool->in_hook != HOOK_LOOKS;
-    bool lifo = pool->reuse == KOLK_REUSE_LIFO, easy = open && !pool->ready, found = open && !pool->pinned;
+    bool lifo = pool->reuse == KOLK_REUSE_LIFO, easy = open && !pool->ready,
+         found = open && !pool->pinned && !(pool->unlisted && pool->reset);
     kolk_slot_ *nothing = (kolk_slot_ *)UINTPTR_MAX, *floor = nothing;
     uint32_t watched = watched_slots(pool);
     uint32_t least = watched > pool->unlisted ? watched : pool->unlisted;
@@ -109,6 +110,7 @@ static void mark_withheld(kolk_pool *pool, bool live) {
     for (uint32_t n = 0; n < pool->quarantined; n++) mark(pool, *kolk_quarantined_(pool->debug, n), live);
     for (uint32_t slot = 0; pool->pinned && slot < pool->fresh; slot++)
         if (is_kept(pool, slot)) mark(pool, slot, live);
+    for (const kolk_away_ *away = pool->away; away; away = away->outer) mark(pool, away->slot, live);
 }
 
 /* The same for the slots that are listed in the stack or the ring. */
@@ -188,11 +190,6 @@ static bool take_queued(kolk_pool *pool, uint32_t index) {
     return true;
 }
 
-/* Is every dead slot in some place (I3)? With these hooks or the debug mode, a slot may be on its way. */
-static bool is_all_in_place(const kolk_pool *pool) {
-    return !pool_debug_of(pool) && !pool->ready && !pool->reset && !pool->in_hook;
-}
-
 /* Takes this slot, which must be in the array, and gives up the order of the others unless it is the last one there. */
 static void take_unlisted(kolk_pool *pool, uint32_t index) {
     uint32_t last = queued(pool) - 1;
@@ -224,10 +221,10 @@ bool kolk_pool_take_this_(kolk_pool *pool, uint32_t index) {
     if (n < pool->worn.count) {
         if (is_strict(pool)) return false;
         recycle(pool, before, index);
-    } else if (is_all_in_place(pool) && pool->reuse != KOLK_REUSE_LOWEST) {
+    } else if (!take_this_quarantined(pool, index)) {
+        if (pool->reuse == KOLK_REUSE_LOWEST) return false;
+        if (pool->in_hook > HOOK_CHANGES) return take_queued(pool, index);
         take_unlisted(pool, index);
-    } else {
-        return take_queued(pool, index) || take_this_quarantined(pool, index);
     } /* false: its life is just ending, and its reset hook is the caller */
     return true;
 }

@@ -150,6 +150,23 @@ uint32_t kolk_pool_take_worn_(kolk_pool *pool);
 void kolk_pool_put_quarantined_(kolk_pool *pool, uint32_t index);
 uint32_t kolk_pool_take_quarantined_(kolk_pool *pool);
 
+/* A slot that is dead, but in no place, because its setup or reset hook is running; others, because hooks call each
+ * other. So a hook's alloc that lists unlisted places does not take it for one that belongs there. It is needed only
+ * where places can be unlisted: such a pool with a reset hook has bounds that send its frees to kolk_pool_free_rest_. */
+typedef struct kolk_away_ {
+    struct kolk_away_ *outer;
+    uint32_t slot;
+} kolk_away_;
+
+static inline void go_away(kolk_pool *pool, kolk_away_ *away, uint32_t slot) {
+    *away = (kolk_away_){pool->away, slot};
+    pool->away = away;
+}
+
+static inline void come_back(kolk_pool *pool) {
+    pool->away = pool->away->outer;
+}
+
 /* Lists the slots of all unlisted places. Also shows the bounds. */
 void kolk_pool_list_all_(kolk_pool *pool);
 

@@ -42,8 +42,7 @@ KOLK_NOINLINE_ kolk_status kolk_pool_rebind_abi_(kolk_pool *pool, const kolk_poo
     pool->name = next.name;
     next.full.overflow = pool->overflow;
     kolk_pool_take_hooks_(pool, &next);
-    kolk_pool_list_all_(pool); /* a new reset hook may be called while its slot is in no place */
-    pool->ranking = 0;         /* the new `cost` may differ */
+    pool->ranking = 0; /* the new `cost` may differ */
     kolk_pool_show_all_bounds_(pool);
     kolk_relist_(pool->number, pool->name, pool->debug);
     return KOLK_OK;

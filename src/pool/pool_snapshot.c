@@ -144,17 +144,19 @@ size_t kolk_pool_snapshot_size(const kolk_pool *pool) {
     return has_snapshot(pool) == KOLK_OK ? (size_t)header_of(pool).start.size : 0;
 }
 
-/* Makes these the links of all slots that are listed or worn out. */
+/* Makes these the links of all slots that are listed, worn out or in quarantine. */
 static void set_links(const kolk_pool *pool, unsigned char *links, uint32_t link) {
     uint32_t length = queued(pool), worn = pool->worn.first;
     for (uint32_t n = pool->unlisted; n < length; n++)
         kolk_snapshot_store32_(links + (size_t)queue_at(pool, n)->index * 4, link);
     for (uint32_t n = 0; n < pool->worn.count; n++, worn = next_worn(pool, worn))
         kolk_snapshot_store32_(links + (size_t)worn * 4, link);
+    for (uint32_t n = 0; n < pool->quarantined; n++)
+        kolk_snapshot_store32_(links + (size_t)*kolk_quarantined_(pool->debug, n) * 4, link);
 }
 
 /* Writes the slots of unlisted places, in the order in which they would be listed: the dead slots that are in no other
- * place. (The debug mode, and so the quarantine, has no unlisted places.) */
+ * place. */
 static void write_unlisted(const kolk_pool *pool, kolk_chain_ *to) {
     bool lifo = pool->reuse == KOLK_REUSE_LIFO;
     set_links(pool, to->links, UINT32_MAX);

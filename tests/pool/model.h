@@ -394,8 +394,7 @@ static inline bool model_may_alloc_at(const model *m, uint32_t slot) {
 
 /* Does alloc_at of this slot give up the order of the free slots? */
 static inline bool model_gives_up_order(const model *m, uint32_t slot) {
-    bool searches = m->debug || m->desc.life.setup || m->desc.life.teardown || m->desc.life.reset || m->in_hook;
-    return m->places[slot] == FREE && !searches && slot != m->free.slots[m->free.count - 1];
+    return m->places[slot] == FREE && slot != m->free.slots[m->free.count - 1];
 }
 
 /* `handle`: NULL to allocate the slot by its index, as the lowest of the slots in [first, end) if there are some. */
@@ -404,6 +403,7 @@ static inline void model_alloc_one(model *m, uint32_t slot, const kolk_handle *h
     bool possible = model_may_alloc_at(m, slot);
     if (handle && (!has_handles(m) || generation == 0 || generation > KOLK_GENERATION_MAX)) possible = false;
     bool no_memory = possible && slot >= model_all_slots(m) && !model_can_get_more(m);
+    if (possible && model_gives_up_order(m, slot)) model_sort(m);
     m->wanted = slot;
     model_things *typed = model_typed(m);
     void *object;
@@ -419,10 +419,7 @@ static inline void model_alloc_one(model *m, uint32_t slot, const kolk_handle *h
         model_assert(m, object == NULL);
         return;
     }
-    if (m->prepared == NO_SLOT) {
-        if (model_gives_up_order(m, slot)) model_sort(m);
-        model_take(m, slot);
-    }
+    if (m->prepared == NO_SLOT) model_take(m, slot);
     m->prepared = NO_SLOT;
     model_begin(m, slot, object, false);
     if (!object) return;

@@ -328,14 +328,20 @@ static void test_the_default_alignment(void **state) {
 
 enum { TIMES = 32, IN_SMALL = 2000, IN_LARGE = TIMES * IN_SMALL };
 
-/* Allocates n slots by their handles, in descending or random order. If it `mixes`, allocates and frees another object
- * after each, or with FIFO, where such an alloc lists the whole ring, frees the same object. Returns the processor time
- * for each. */
-static double time_of_alloc_at(kolk_reuse reuse, uint32_t n, bool random, bool mixes) {
+enum { PLAIN, MIXES, WATCHED, WAYS };
+
+static void do_nothing(void *object, void *context) {}
+
+/* Allocates n slots by their handles, in descending or random order. If it MIXES, allocates and frees another object
+ * after each, or with FIFO, where such an alloc lists the whole ring, frees the same object. WATCHED: with a hook and
+ * debug mode. Returns the processor time for each. */
+static double time_of_alloc_at(kolk_reuse reuse, uint32_t n, bool random, unsigned way) {
     static uint32_t slots[IN_LARGE];
     kolk_pool pool;
     uint64_t seed = 1;
     kolk_pool_desc desc = {.name = "handles", .object_size = 8, .capacity = n + 1, .reuse = reuse};
+    bool mixes = way == MIXES;
+    if (way == WATCHED) desc.debug = "fill", desc.life.reset = do_nothing;
     assert_int_equal(kolk_pool_init(&pool, &desc), KOLK_OK);
     for (uint32_t i = 0; i < n; i++) slots[i] = n - 1 - i;
     for (uint32_t i = n - 1; random && i > 0; i--) {
@@ -360,7 +366,7 @@ static double time_of_alloc_at(kolk_reuse reuse, uint32_t n, bool random, bool m
 /* In a pool with 32 times as many free slots, it takes about as long: a search would take 32 times as long.
  * promise: "O(1), and a step for each of these lower slots" */
 static void test_alloc_at_does_not_search(void **state) {
-    for (unsigned n = 0; n < 12; n++) {
+    for (unsigned n = 0; n < 6 * WAYS; n++) {
         double ratio = 100;
         for (unsigned tries = 0; tries < 8 && ratio > 8; tries++) {
             double few = 0;

@@ -11,7 +11,7 @@
  * object in a slot, or NULL", "count (with STRICT, minus the worn-out slots)", "All counters; O(1)", "called with an
  * object before a ready-made hook", "A restore brings ... grown since", "A handle that was made ... even with STRICT",
  * "Writes the block ... below kolk_pool_snapshot_size", "allocates an object ... become free slots", "last one freed,
- * LIFO and FIFO give up", "the order stays, and alloc_at is O(free slots)", "contents survive from one life to the
+ * LIFO and FIFO give up", "In a hook other ... alloc_at is O(free slots)", "contents survive from one life to the
  * next", "this many slots are reserved", "Needs KOLK_REUSE_LOWEST ... caller (KOLK_LOWEST_MISSING)", "It respects ...
  * none is allocated", "no neighbours: then n > 1 returns NULL", "Protects a live ... becomes the newest", "if the pool
  * is full, frees ... Needs .full.cost", "may make room ... call it again", "An alloc that finds ... tries in this

@@ -125,8 +125,8 @@ static void alloc_another(void *object, void *context) {
     assert_non_null(kolk_pool_alloc((kolk_pool *)context));
 }
 
-/* While a new reset hook runs, its slot is in no place. So the slots that alloc_at has left unlisted are listed first.
- */
+/* While a new reset hook runs, its slot is in no place. An alloc in the hook that needs one of the slots that alloc_at
+ * has left unlisted does not take it. */
 static void test_a_new_reset_after_alloc_at(void **state) {
     for (int order = KOLK_REUSE_LIFO; order <= KOLK_REUSE_LOWEST; order++) {
         kolk_pool pool;

@@ -582,6 +582,7 @@ pub struct kolk_pool {
     pub unlisted: u32,
     pub counted: u32,
     pub pinned: u32,
+    pub away: *mut kolk_away_,
 }
 
 /// All but item_size and capacity may be 0.
@@ -1403,8 +1404,8 @@ extern "C" {
     ///
     /// O(1), and a step for each of these lower slots. Unless the slot was the last one freed, LIFO and FIFO give up the
     /// order of the slots that are free at that time: they are used from the lowest one on. The next alloc that takes one of
-    /// them is O(slots / 64) with LIFO, O(slots) with FIFO. In a pool with setup, reset or teardown, in debug mode and
-    /// inside a hook, the order stays, and alloc_at is O(free slots).
+    /// them is O(slots / 64) with LIFO, O(slots) with FIFO. In a hook other than on_full and on_low, the order stays, and
+    /// alloc_at is O(free slots).
     pub fn kolk_pool_alloc_at(pool: *mut kolk_pool, handle: kolk_handle) -> *mut c_void;
     /// The same for a slot by its index, such as a number that a protocol or a file gives to an object. The slot has its
     /// next generation, so older handles stay stale, and the pool need not have handles.
@@ -1857,6 +1858,12 @@ extern "C" {
 
 /// Known only to kolk itself.
 #[repr(C)]
+pub struct kolk_away_ {
+    inside: [u8; 0],
+}
+
+/// Known only to kolk itself.
+#[repr(C)]
 pub struct kolk_debug {
     inside: [u8; 0],
 }
@@ -1945,7 +1952,7 @@ const _: () = {
     assert!(size_of::<kolk_rank_>() == 16 && align_of::<kolk_rank_>() == 8);
     assert!(size_of::<kolk_worn_>() == 16 && align_of::<kolk_worn_>() == 4);
     assert!(size_of::<kolk_tick_>() == 20 && align_of::<kolk_tick_>() == 4);
-    assert!(size_of::<kolk_pool>() == 456 && align_of::<kolk_pool>() == 8);
+    assert!(size_of::<kolk_pool>() == 464 && align_of::<kolk_pool>() == 8);
     assert!(size_of::<kolk_queue_desc>() == 48 && align_of::<kolk_queue_desc>() == 8);
     assert!(size_of::<kolk_queue_end_>() == 256 && align_of::<kolk_queue_end_>() == 8);
     assert!(size_of::<kolk_queue>() == 640 && align_of::<kolk_queue>() == 8);
@@ -2208,6 +2215,7 @@ fn offsets() {
         ("kolk_pool.unlisted", offset!(kolk_pool, unlisted), 440),
         ("kolk_pool.counted", offset!(kolk_pool, counted), 444),
         ("kolk_pool.pinned", offset!(kolk_pool, pinned), 448),
+        ("kolk_pool.away", offset!(kolk_pool, away), 456),
         ("kolk_queue_desc.name", offset!(kolk_queue_desc, name), 0),
         ("kolk_queue_desc.item_size", offset!(kolk_queue_desc, item_size), 8),
         ("kolk_queue_desc.capacity", offset!(kolk_queue_desc, capacity), 16),
