@@ -444,11 +444,8 @@ KOLK_NOINLINE_ kolk_status kolk_resource_borrow(kolk_resource_pool *pool, const 
     me.now = me.begin = kolk_now_ns_();
     me.deadline = desc ? desc->deadline : (kolk_deadline){me.begin + DEFAULT_WAIT_NS};
     kolk_resource_lock_(inside);
-    kolk_status status = borrow_of_key(&me, key);
-    if (status == KOLK_NESTED) {
-        warn_of_nesting(&me);
-        status = borrow_of_key(&me, key);
-    }
+    kolk_status status;
+    while ((status = borrow_of_key(&me, key)) == KOLK_NESTED) warn_of_nesting(&me); /* once */
     if (is_logged(&me, status))
         log_borrow(&me, key, status);
     else
