@@ -1,6 +1,7 @@
-/* A pool whose objects live for 200 steps and more, one whose objects live for none, and blocks of no malloc. record.sh records them by name. */
+/* A pool whose objects live for 200 steps and more, one whose objects live for none, and blocks of no malloc. record.sh
+ * records them. */
 #include "kolk/kolk.h"
-#include "kolk_record.h"
+#include "../../preload/record/kolk_record.h"
 
 #include <stdlib.h>
 

@@ -320,9 +320,9 @@ zones() {
   has_names || { echo "skipped: kolk has no libdw"; exit 77; }
   for way in "-O0 -fpie -pie" "-O2 -fpie -pie" "-O2 -fno-pie -no-pie" "-O2 -shared -fPIC"; do
     case $way in # in the program, or in a library
-      *-shared*) compile $way tests/preload/zoned.c -Ipreload/record -o "$work/libzone.so" -ldl &&
+      *-shared*) compile $way tests/preload/zoned.c -o "$work/libzone.so" -ldl &&
         compile -O2 "$folder_of/game.c" "$work/libzone.so" -o "$work/zoned" ;;
-      *) compile $way "$folder_of/game.c" tests/preload/zoned.c -Ipreload/record -o "$work/zoned" -ldl ;;
+      *) compile $way "$folder_of/game.c" tests/preload/zoned.c -o "$work/zoned" -ldl ;;
     esac
     ends 0 record "$work/zoned"
     "$work/zoned" | cmp - "$work/out" || fail "$way: it prints something else"
@@ -346,7 +346,7 @@ END
   ! grep -q throughout "$work/out" || fail "it asks for macros that are there"
 
   # Linked statically it cannot be recorded, and runs as without the macros.
-  if "$CC" -O2 -w -static "$folder_of/game.c" tests/preload/zoned.c -Ipreload/record -o "$work/static" -ldl 2> "$work/err"; then
+  if "$CC" -O2 -w -static "$folder_of/game.c" tests/preload/zoned.c -o "$work/static" -ldl 2> "$work/err"; then
     ends 1 record "$work/static"
     is "nothing was recorded: it is linked statically" "$work/err"
     "$work/zoned" | cmp - "$work/out"
@@ -366,7 +366,7 @@ with() {
 }
 
 pools() {
-  compile -w -Iinclude -Ipreload/record tests/preload/pooled.c "$build/libkolk.a" -o "$work/pooled" -ldl
+  compile -w -Iinclude tests/preload/pooled.c "$build/libkolk.a" -o "$work/pooled" -ldl
   ends 0 "$work/pooled"
   ends 0 record "$work/pooled"
   zstd -dcq "$trace" > "$work/text"

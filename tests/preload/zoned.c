@@ -2,7 +2,7 @@
  * list of free ones for each. record.sh records the program with these macros, and without them (-DSILENT). */
 #include "../cli/zone/zone.h"
 #ifndef SILENT
-#include "kolk_record.h"
+#include "../../preload/record/kolk_record.h"
 #else
 #define KOLK_RECORD_ALLOC(block, size)
 #define KOLK_RECORD_FREE(block)
