@@ -1,5 +1,5 @@
-/* Ships, of which some have a name beside the pool: a name ends with its ship, also if another ship takes the slot. And a
- * callback that sinks the ship for which it is called: the caller has pinned it. */
+/* Ships, of which some have a name beside the pool: a name ends with its ship, also if another ship takes the slot. And
+ * a callback that sinks the ship for which it is called: the caller has pinned it. */
 #include "kolk.h"
 #include <stdio.h>
 

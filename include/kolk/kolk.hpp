@@ -428,8 +428,8 @@ template <class T> class pool {
     void touch(const T *object) { kolk_pool_touch(&pool_, object); }
     void protect(const T *object, bool on) { kolk_pool_protect(&pool_, object, on); }
 
-    /* While the guard exists, an object that is erased keeps its memory, and is destroyed only at the guard's end. Needs
-     * `pins`. */
+    /* While the guard exists, an object that is erased keeps its memory, and is destroyed only at the guard's end.
+     * Needs `pins`. */
     struct unpinner {
         pool *of = nullptr;
         void operator()(T *object) const { kolk_pool_unpin(&of->pool_, object); }

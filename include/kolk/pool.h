@@ -407,8 +407,8 @@ KOLK_USES_(1) void kolk_pool_protect(kolk_pool *pool, const void *object, bool o
  *     bullets_unpin(&pool, bullet);    // the free, if there was one, is completed here
  *
  * A free, an eviction by hand or a clear ends the life of a pinned object at once: its handles are stale, is_live is
- * false, no walk visits it, and a second free is a double free. But its contents stay, and no alloc gets its slot, until
- * the last unpin. Only then its reset hook runs. Until then it counts, and alloc_at of its slot gives NULL.
+ * false, no walk visits it, and a second free is a double free. But its contents stay, and no alloc gets its slot,
+ * until the last unpin. Only then its reset hook runs. Until then it counts, and alloc_at of its slot gives NULL.
  *
  *     renew               ends the life in the same way; the new object is that of an alloc, in another slot
  *     evictions           the ready-made hooks and alloc_over spare pinned objects, but evict_oldest looks at each of
@@ -422,8 +422,8 @@ KOLK_USES_(1) void kolk_pool_protect(kolk_pool *pool, const void *object, bool o
  * bug of the caller, and so is a pool without .pins (KOLK_PINS_MISSING). */
 KOLK_USES_(1) void kolk_pool_pin(kolk_pool *pool, const void *object);
 
-/* Takes back one pin, and none if it is NULL. If it was the last one, and the object was freed meanwhile, frees its slot.
- * O(1). An object that is not pinned is a bug of the caller (KOLK_NOT_PINNED). */
+/* Takes back one pin, and none if it is NULL. If it was the last one, and the object was freed meanwhile, frees its
+ * slot. O(1). An object that is not pinned is a bug of the caller (KOLK_NOT_PINNED). */
 KOLK_USES_(1) void kolk_pool_unpin(kolk_pool *pool, const void *object);
 
 /* ---- Objects that are made once ---------------------------------------------------------------------------------

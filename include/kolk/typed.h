@@ -5,13 +5,13 @@
  *     KOLK_POOL_TYPE(bullets, struct bullet)      // at file scope; in a header too
  *
  * makes the types `bullets` (a pool), `bullets_object` (struct bullet) and `bullets_handle`, and the functions
- * bullets_init, _alloc, _alloc_n, _alloc_run, _alloc_zeroed, _alloc_at, _alloc_at_index, _alloc_in, _free, _free_n, _free_handle,
- * _free_at, _renew, _pin, _unpin, _get, _handle_of, _each, _each_in, _each_next, _each_next_run, _index, _at, _is_live, _count,
- * _available, _can_alloc, _clear, _reserve, _trim, _stats, _is_valid and _deinit, and so on. These are the functions
- * of pool.h with your type for void *. The untyped pool is `bullets.pool`: pass it to any function of pool.h but
- * kolk_pool_init. Leave object_size and object_align in the descriptor 0: they follow from the type. A descriptor
- * without a name gets the type's name (this holds for all kinds below), so that only pools of the same type share a
- * tag.
+ * bullets_init, _alloc, _alloc_n, _alloc_run, _alloc_zeroed, _alloc_at, _alloc_at_index, _alloc_in, _free, _free_n,
+ * _free_handle, _free_at, _renew, _pin, _unpin, _get, _handle_of, _each, _each_in, _each_next, _each_next_run, _index,
+ * _at, _is_live, _count, _available, _can_alloc, _clear, _reserve, _trim, _stats, _is_valid and _deinit, and so on.
+ * These are the functions of pool.h with your type for void *. The untyped pool is `bullets.pool`: pass it to any
+ * function of pool.h but kolk_pool_init. Leave object_size and object_align in the descriptor 0: they follow from the
+ * type. A descriptor without a name gets the type's name (this holds for all kinds below), so that only pools of the
+ * same type share a tag.
  *
  * C++ has the classes of kolk.hpp, which construct and destroy objects. These macros work there too: `kolk_pool_desc
  * desc = {}; desc.capacity = 256; bullets_init(&pool, &desc);`, or in C++20 `kolk_pool_desc desc{.capacity = 256};`.
@@ -563,11 +563,11 @@ struct kolk_pinned_ {
  *     ... labels_get(&beside, handle) ...
  *
  * labels_set returns the object's label, which is a new one if it had none: then initialise all of it. NULL: the object
- * is gone. labels_get returns its label, or NULL if it has none or is gone; so a label ends with its object, also if the
- * slot is used again. labels_remove ends it before that. Each is O(1). An entry is a T and the 8 bytes of the handle;
- * the array is yours, and there is nothing to deinit. With fewer entries than the pool has slots, some objects take
- * each other's: a get of the one that was set before is NULL. One thread at a time, while no other frees these objects.
- * A pool without handles has none of this. */
+ * is gone. labels_get returns its label, or NULL if it has none or is gone; so a label ends with its object, also if
+ * the slot is used again. labels_remove ends it before that. Each is O(1). An entry is a T and the 8 bytes of the
+ * handle; the array is yours, and there is nothing to deinit. With fewer entries than the pool has slots, some objects
+ * take each other's: a get of the one that was set before is NULL. One thread at a time, while no other frees these
+ * objects. A pool without handles has none of this. */
 #define KOLK_SIDE_TYPE(name, pool_type, ...)                                                                           \
     typedef __VA_ARGS__ name##_value;                                                                                  \
     typedef struct name##_entry { name##_value value; kolk_handle of; } name##_entry;                                  \
@@ -583,14 +583,13 @@ struct kolk_pinned_ {
     KOLK_TYPED_ bool name##_remove(const name *side_, pool_type##_handle handle_) { \
         return kolk_side_remove_(name##_of_(side_, handle_), handle_.untyped); } KOLK_END_
 
-/* `of` is the handle in an entry, `at` its distance from the value. `object` is NULL if the handle's object is gone. */
-KOLK_TYPED_ void *kolk_side_get_(kolk_handle *of, size_t at, kolk_handle handle, const void *object) {
-    return object && of->bits == handle.bits ? KOLK_CAST_(char *, KOLK_CAST_(void *, of)) - at : NULL;
+KOLK_TYPED_ void *kolk_side_get_(kolk_handle *of, size_t behind_value, kolk_handle handle, const void *object) {
+    return object && of->bits == handle.bits ? KOLK_CAST_(char *, KOLK_CAST_(void *, of)) - behind_value : NULL;
 }
 
-KOLK_TYPED_ void *kolk_side_set_(kolk_handle *of, size_t at, kolk_handle handle, const void *object) {
+KOLK_TYPED_ void *kolk_side_set_(kolk_handle *of, size_t behind_value, kolk_handle handle, const void *object) {
     if (object) *of = handle;
-    return kolk_side_get_(of, at, handle, object);
+    return kolk_side_get_(of, behind_value, handle, object);
 }
 
 KOLK_TYPED_ bool kolk_side_remove_(kolk_handle *of, kolk_handle handle) {

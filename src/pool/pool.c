@@ -75,9 +75,9 @@
  *         the peak is counted or not
  *     I2  fresh <= capacity - held_back; capacity <= max_capacity; what the arrays have from fresh on does not matter,
  *         but the high parts there are 0 in the system's memory (which is_valid does not read)
- *     I3  each free slot below fresh that is not kept is in exactly one place: the stack, the ring, the holes, the worn-out list, or the
- *         debug mode's quarantine; aside counts all but the first; the first `unlisted` places of the stack or the
- *         ring stand for the slots that are in no other place
+ *     I3  each free slot below fresh that is not kept is in exactly one place: the stack, the ring, the holes, the
+ *         worn-out list, or the debug mode's quarantine; aside counts all but the first; the first `unlisted` places of
+ *         the stack or the ring stand for the slots that are in no other place
  *     I4  the bounds are those of the table above
  *     I5  a live slot's generation is at least 1
  *     I6  a summary bit is set if and only if the word below it is not 0

@@ -289,7 +289,8 @@ kolk_status kolk_pool_resolve_hooks_(kolk_pool_desc *desc);
  * freed the object. */
 uint32_t kolk_pool_end_for_next_(kolk_pool *pool, void *object, const void *site);
 
-/* Frees an object that one of the overflow pools has, or this pool while objects are pinned; otherwise returns false. */
+/* Frees an object that one of the overflow pools has, or this pool itself, if its bounds send the free here. Otherwise
+ * returns false. */
 bool kolk_pool_free_rest_(kolk_pool *pool, void *object, const void *site);
 
 /* Completes the free of an object at its last unpin. */

@@ -152,7 +152,8 @@ uint32_t kolk_pool_take_quarantined_(kolk_pool *pool);
 
 /* A slot that is dead, but in no place, because its setup or reset hook is running; others, because hooks call each
  * other. So a hook's alloc that lists unlisted places does not take it for one that belongs there. It is needed only
- * where places can be unlisted: such a pool with a reset hook has bounds that send its frees to kolk_pool_free_rest_. */
+ * where places can be unlisted: the bounds of such a pool with a reset hook send its frees to
+ * kolk_pool_free_rest_. */
 typedef struct kolk_away_ {
     struct kolk_away_ *outer;
     uint32_t slot;

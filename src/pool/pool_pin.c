@@ -4,8 +4,8 @@
 
 #include "../core/fail.h"
 
-/* Returns the pool that has this object, alive or pinned: this one or one of its overflow pools. If there is none, or it
- * has no pins, or must not change now, reports that and returns NULL. */
+/* Returns the pool that has this object, alive or pinned: this one or one of its overflow pools. If there is none, or
+ * it has no pins, or must not change now, reports that and returns NULL. */
 static kolk_pool *pinnable(kolk_pool *pool, const void *object, const char *verb, uint32_t *slot, const void *site) {
     for (kolk_pool *place = pool; place; place = place->overflow) {
         uintptr_t at = pool_slot_of(place, object);

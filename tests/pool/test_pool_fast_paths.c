@@ -83,7 +83,8 @@ static void ask(const kolk_pool *pool, void *object, uint32_t index, kolk_handle
     assert_int_equal(calls, 0);
 }
 
-/* promise: "no system call, no lock", "While an object of a pool is pinned ... otherwise inline"; typed.h "each function ... stride is a constant" */
+/* promise: "no system call, no lock", "While an object of a pool is pinned ... otherwise inline"; typed.h "each
+ * function ... stride is a constant" */
 static void test_alloc_and_free(void **state) {
     for (unsigned way = 0; way < 4; way++) {
         things all;

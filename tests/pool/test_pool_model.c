@@ -7,16 +7,16 @@
  * there", "Frees all live ... stay worn out", "Returns the handle ... null handle", "Returns the object ... different
  * object", "Frees the object of a handle ... return NULL",
  * "Frees the object in this slot ... lives there", "Would n allocs find slots ... memory to grow", "The same for a slot
- * by its index ... need not have handles", "The same for the lowest slot ... slots can be had", "Returns the slot ... result is then UINT32_MAX", "Returns the live
- * object in a slot, or NULL", "count (with STRICT, minus the worn-out slots)", "All counters; O(1)", "called with an
- * object before a ready-made hook", "A restore brings ... grown since", "A handle that was made ... even with STRICT",
- * "Writes the block ... below kolk_pool_snapshot_size", "allocates an object ... become free slots", "last one freed,
- * LIFO and FIFO give up", "In a hook other ... alloc_at is O(free slots)", "contents survive from one life to the
- * next", "this many slots are reserved", "Needs KOLK_REUSE_LOWEST ... caller (KOLK_LOWEST_MISSING)", "It respects ...
- * none is allocated", "no neighbours: then n > 1 returns NULL", "Protects a live ... becomes the newest", "if the pool
- * is full, frees ... Needs .full.cost", "may make room ... call it again", "An alloc that finds ... tries in this
- * order", "objects that are alive then ... its own snapshot"; base.h "Slots that were never ... instead of 4 bytes",
- * "allocs that returned ... cannot have" */
+ * by its index ... need not have handles", "The same for the lowest slot ... slots can be had", "Returns the slot ...
+ * result is then UINT32_MAX", "Returns the live object in a slot, or NULL", "count (with STRICT, minus the worn-out
+ * slots)", "All counters; O(1)", "called with an object before a ready-made hook", "A restore brings ... grown since",
+ * "A handle that was made ... even with STRICT", "Writes the block ... below kolk_pool_snapshot_size", "allocates an
+ * object ... become free slots", "last one freed, LIFO and FIFO give up", "In a hook other ... alloc_at is O(free
+ * slots)", "contents survive from one life to the next", "this many slots are reserved", "Needs KOLK_REUSE_LOWEST ...
+ * caller (KOLK_LOWEST_MISSING)", "It respects ... none is allocated", "no neighbours: then n > 1 returns NULL",
+ * "Protects a live ... becomes the newest", "if the pool is full, frees ... Needs .full.cost", "may make room ... call
+ * it again", "An alloc that finds ... tries in this order", "objects that are alive then ... its own snapshot"; base.h
+ * "Slots that were never ... instead of 4 bytes", "allocs that returned ... cannot have" */
 #include "../help/test.h"
 
 #include "model_ask.h"

@@ -65,8 +65,8 @@ static void end_somehow(kolk_pool *pool, void *object, unsigned way) {
 }
 
 /* promise: "lets you pin objects ... of its slot gives NULL", "ends the life in the same way; the new object is that
- * of an alloc", "Pins an object that is live ... nothing if it is NULL", "Takes back one pin ... frees its slot", "The number
- * of live objects (and of those that were freed while they were pinned)" */
+ * of an alloc", "Pins an object that is live ... nothing if it is NULL", "Takes back one pin ... frees its slot", "The
+ * number of live objects (and of those that were freed while they were pinned)" */
 static void test_a_free_waits_for_the_last_unpin(void **state) {
     for (size_t n = 0; n < orders_and_modes * WAYS * 2; n++) {
         resets all = {.count = 0};
@@ -262,7 +262,8 @@ static void test_what_cannot_be_done_meanwhile(void **state) {
     end_pool(&pool);
 }
 
-/* promise: "bug of the caller, and so is a pool without .pins", "An object that is not pinned is a bug of the caller" */
+/* promise: "bug of the caller, and so is a pool without .pins", "An object that is not pinned is a bug of the caller"
+ * */
 static void test_wrong_pins(void **state) {
     for (size_t n = 0; n < orders_and_modes; n++) {
         kolk_pool pool, plain;

@@ -1340,8 +1340,8 @@ extern "C" {
     /// Pins an object that is live or pinned, also several times, and nothing if it is NULL. O(1). Any other pointer is a
     /// bug of the caller, and so is a pool without .pins (KOLK_PINS_MISSING).
     pub fn kolk_pool_pin(pool: *mut kolk_pool, object: *const c_void);
-    /// Takes back one pin, and none if it is NULL. If it was the last one, and the object was freed meanwhile, frees its slot.
-    /// O(1). An object that is not pinned is a bug of the caller (KOLK_NOT_PINNED).
+    /// Takes back one pin, and none if it is NULL. If it was the last one, and the object was freed meanwhile, frees its
+    /// slot. O(1). An object that is not pinned is a bug of the caller (KOLK_NOT_PINNED).
     pub fn kolk_pool_unpin(pool: *mut kolk_pool, object: *const c_void);
     /// Replaces the hooks, context, name, headroom and low_water by those of the descriptor, also where these are 0. All
     /// objects, handles and counters stay, and so do the tag and the debug settings. No hook runs. The descriptor may be the
