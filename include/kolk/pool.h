@@ -109,7 +109,7 @@ typedef struct kolk_pool_desc {
  *     setup, reset, on_evict     free, alloc and renew, also several at once, and reserve; such an alloc does not call
  *                                on_full. on_evict may free or renew its own object, which is not evicted then.
  *     teardown                   free; an alloc returns NULL
- *     cost, `convert` of a restore, on_mark of the budget, a profiler's functions      nothing
+ *     cost, `convert` of a restore, `hash`, on_mark of the budget, a profiler's functions      nothing
  *
  * Anything else is a bug of the caller (KOLK_IN_HOOK): it changes nothing, and returns NULL, false or 0; but rebind,
  * restore and reserve only return KOLK_IN_HOOK. If hooks call each other, the strictest one counts. */
@@ -458,7 +458,8 @@ KOLK_USES_(1) void *kolk_pool_alloc_run(kolk_pool *pool, uint32_t n);
  *
  * A restore brings back the live objects, their bytes, their ages and the order of reuse. Every handle that was valid
  * at the snapshot is valid again, and the next allocs return the same slots and handles as they did then, also if the
- * pool has grown since. (With a different max_capacity they may differ, because a larger pool becomes full later.) The
+ * pool has grown since. (They may differ with a different max_capacity, because a larger pool becomes full later; and
+ * with FIFO if kolk_pool_tick grows the pool in advance, so give such a pool its whole capacity at init.) The
  * block contains no pointers of the pool. The same operations give the same block, byte for byte, on every
  * machine with the same byte order, whether 32-bit or 64-bit, if the objects' own bytes are the same. Their padding may
  * differ, and you must correct pointers inside objects. A walk that continues after a restore visits the objects that
@@ -503,6 +504,18 @@ kolk_status kolk_pool_restore_converted(kolk_pool *pool, const void *block, size
                                         void (*convert)(void *object, const void *saved, size_t saved_size,
                                                         void *context),
                                         void *context);
+
+/* A hash of the pool's state, by which two peers of a game notice that their simulations differ. It covers the live
+ * objects, in which slots they are, the generations of all slots, and the orders of reuse and of births: what a
+ * snapshot covers and what decides which handles the next allocs return. A restored pool has the hash that it had at
+ * the snapshot, also if it has grown since.
+ *
+ * `hash` returns the hash of one object. Use it to leave out padding, pointers, and what peers need not agree on; it
+ * must not change the pool. NULL: all bytes of the object count, in the machine's byte order. The same kolk gives the
+ * same hash on every machine; another version may give another one. Returns 0 inside a hook. O(slots that were ever
+ * used), plus the bytes of the live objects. */
+KOLK_USES_(1)
+uint64_t kolk_pool_hash(kolk_pool *pool, uint64_t (*hash)(const void *object, void *context), void *context);
 
 /* For loading object by object: allocates an object in this handle's slot, with the handle's generation, so that get
  * finds the object by this handle. Returns NULL if the slot is in use, is beyond max_capacity, is worn out for ever

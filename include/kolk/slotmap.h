@@ -103,7 +103,7 @@ typedef struct kolk_slotmap_desc {
 
 /* Hooks must return. Each may call the functions that take a const map; but snapshots are impossible (see
  * kolk_slotmap_snapshot_size), and is_valid may be false meanwhile. What on_remove may change is said there; the others
- * (on_move, move, `compare` of a sort, `convert` of a restore) must not change the map. Anything else is a bug of the
+ * (on_move, move, `compare` of a sort, `convert` of a restore, `hash`) must not change the map. Anything else is a bug of the
  * caller (KOLK_IN_HOOK): it changes nothing, and returns NULL, false or 0; but rebind, restore and reserve only return
  * KOLK_IN_HOOK. */
 
@@ -311,6 +311,14 @@ kolk_status kolk_slotmap_restore_converted(kolk_slotmap *map, const void *block,
                                            void (*convert)(void *object, const void *saved, size_t saved_size,
                                                            void *context),
                                            void *context);
+
+/* A hash of the map's state, by which two peers of a game notice that their simulations differ. It covers what a
+ * snapshot covers: the objects and their places, and the slots with their generations and their order. `hash` returns
+ * the hash of one object, so that padding and pointers can be left out; it must not change the map. NULL: all bytes of
+ * the object count, in the machine's byte order. The same kolk gives the same hash on every machine; another version
+ * may give another one. Returns 0 inside a hook. O(slots that ever had an object), plus the bytes of the objects. */
+KOLK_USES_(1)
+uint64_t kolk_slotmap_hash(kolk_slotmap *map, uint64_t (*hash)(const void *object, void *context), void *context);
 
 /* ---- Memory and questions ---------------------------------------------------------------------------------------- */
 

@@ -225,6 +225,8 @@ struct kolk_pinned_ {
     KOLK_TYPED_ kolk_status name##_restore_converted(name *pool_, const void *block_, size_t size_, \
         void (*convert_)(void *, const void *, size_t, void *), void *context_) { \
         return kolk_pool_restore_converted(&pool_->pool, block_, size_, convert_, context_); } \
+    KOLK_TYPED_ uint64_t name##_hash(name *pool_, uint64_t (*hash_)(const void *, void *), void *context_) { \
+        return kolk_pool_hash(&pool_->pool, hash_, context_); } \
     KOLK_TYPED_ bool name##_free_handle(name *pool_, name##_handle handle_) { \
         return kolk_pool_free_handle(&pool_->pool, handle_.untyped); } \
     KOLK_TYPED_ bool name##_free_at(name *pool_, uint32_t index_) { \
@@ -310,7 +312,7 @@ struct kolk_pinned_ {
  *
  * makes `bodies` (a slot map), `bodies_object`, `bodies_handle`, and bodies_init, _rebind, _add, _remove, _remove_at,
  * _get, _objects, _count, _available, _handle_of, _index, _at, _slot, _sort (whose compare takes const void *), _clear,
- * _reserve, _trim, _snapshot_size, _snapshot, _restore, _restore_converted, _stats, _is_valid and _deinit, which work
+ * _reserve, _trim, _snapshot_size, _snapshot, _restore, _restore_converted, _hash, _stats, _is_valid and _deinit, which work
  * as in slotmap.h. The untyped map is `bodies.map`. */
 #define KOLK_SLOTMAP_TYPE(name, ...)                                                                                   \
     typedef __VA_ARGS__ name##_object;                                                                                 \
@@ -363,6 +365,8 @@ struct kolk_pinned_ {
     KOLK_TYPED_ kolk_status name##_restore_converted(name *map_, const void *block_, size_t size_, \
         void (*convert_)(void *, const void *, size_t, void *), void *context_) { \
         return kolk_slotmap_restore_converted(&map_->map, block_, size_, convert_, context_); } \
+    KOLK_TYPED_ uint64_t name##_hash(name *map_, uint64_t (*hash_)(const void *, void *), void *context_) { \
+        return kolk_slotmap_hash(&map_->map, hash_, context_); } \
     KOLK_TYPED_ void name##_stats(const name *map_, kolk_stats *out_) { kolk_slotmap_stats(&map_->map, out_); }        \
     KOLK_TYPED_ bool name##_is_valid(const name *map_) { return kolk_slotmap_is_valid(&map_->map); }                   \
     KOLK_TYPED_ name##_cursor name##_each(const name *map_) { return kolk_slotmap_each(&map_->map); }                  \

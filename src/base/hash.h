@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* FNV-1a (Fowler, Noll, Vo, 1991). */
 static inline uint32_t kolk_hash_(const char *name) {
@@ -26,6 +27,26 @@ static inline uint64_t kolk_mixed_(uint64_t number) {
     number = (number ^ (number >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     number = (number ^ (number >> 27)) * UINT64_C(0x94d049bb133111eb);
     return number ^ (number >> 31);
+}
+
+/* Continues a 64-bit hash by one word. Each step is invertible, so any change within a single word changes the hash. */
+static inline uint64_t kolk_hash_word_(uint64_t hash, uint64_t word) {
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 32;
+}
+
+/* Hashes bytes as words in the machine's byte order; the last word is filled up with zeros. */
+static inline uint64_t kolk_hash_bytes_(const void *bytes, size_t size) {
+    const unsigned char *at = (const unsigned char *)bytes;
+    uint64_t hash = size, word;
+    for (; size >= sizeof word; at += sizeof word, size -= sizeof word) {
+        memcpy(&word, at, sizeof word);
+        hash = kolk_hash_word_(hash, word);
+    }
+    if (size == 0) return hash;
+    word = 0;
+    memcpy(&word, at, size);
+    return kolk_hash_word_(hash, word);
 }
 
 #endif

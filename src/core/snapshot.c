@@ -2,21 +2,11 @@
 #include "snapshot.h"
 
 #include "../base/assert.h"
+#include "../base/hash.h"
 #include "block.h"
 #include "tools.h"
 
 #define BYTE_ORDER_MARK UINT32_C(0x01020304)
-
-/* `size` is a multiple of 8. */
-static uint64_t checksum_of(const unsigned char *bytes, uint64_t size) {
-    KOLK_ASSERT_(size % 8 == 0);
-    uint64_t sum = size;
-    for (uint64_t i = 0; i < size; i += 8) {
-        sum = (sum ^ kolk_snapshot_load64_(bytes + i)) * UINT64_C(0x9e3779b97f4a7c15);
-        sum ^= sum >> 32;
-    }
-    return sum;
-}
 
 kolk_snapshot_start_ kolk_snapshot_start_of_(const char *magic, uint32_t format, uint64_t size) {
     kolk_snapshot_start_ start = {.byte_order = BYTE_ORDER_MARK, .format = format, .size = size};
@@ -29,7 +19,7 @@ size_t kolk_snapshot_seal_(unsigned char *bytes, uint64_t padding, uint64_t size
     KOLK_ASSERT_(size == end + sizeof sum);
     memset(bytes + padding, 0, (size_t)(end - padding));
     kolk_tools_copied_(bytes, (size_t)end);
-    sum = checksum_of(bytes, end);
+    sum = kolk_hash_bytes_(bytes, (size_t)end);
     memcpy(bytes + end, &sum, sizeof sum);
     kolk_tools_wrote_(bytes + end, sizeof sum);
     return (size_t)size;
@@ -44,7 +34,7 @@ kolk_status kolk_snapshot_prove_(const unsigned char *bytes, size_t size, const 
     if (start.byte_order != BYTE_ORDER_MARK) return KOLK_OTHER_BYTE_ORDER;
     if (start.format != format) return KOLK_OTHER_VERSION;
     if (start.size != size || size % 8 || size == header_size) return KOLK_DAMAGED_SNAPSHOT;
-    bool whole = checksum_of(bytes, size - 8) == kolk_snapshot_load64_(bytes + size - 8);
+    bool whole = kolk_hash_bytes_(bytes, size - 8) == kolk_snapshot_load64_(bytes + size - 8);
     return whole ? KOLK_OK : KOLK_DAMAGED_SNAPSHOT;
 }
 

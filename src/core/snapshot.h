@@ -9,11 +9,12 @@
  * A chain, unlike an array of slots, can be checked without extra memory: a walk that reaches the end after n links has
  * met n different slots, because meeting a slot twice would send the walk round for ever.
  *
- * The checksum is a chain of invertible steps, one for each word, so any change within a single word changes it. */
+ * The checksum is kolk_hash_bytes_ of all bytes before it. */
 #ifndef KOLK_SRC_SNAPSHOT_H
 #define KOLK_SRC_SNAPSHOT_H
 
-#include "kolk/base.h"
+#include "block.h"
+#include "../base/bits.h"
 
 #include <string.h>
 
@@ -39,6 +40,80 @@ kolk_status kolk_snapshot_prove_(const unsigned char *bytes, size_t size, const 
 
 /* Are the bytes from `padding` to the checksum 0? */
 bool kolk_snapshot_is_padded_(const unsigned char *bytes, uint64_t padding, uint64_t size);
+
+/* ---- The parts of a block ---------------------------------------------------------------------------------------- */
+
+#define POOL_MAGIC  "kolkpool"
+#define POOL_FORMAT 1u
+#define MAP_MAGIC   "kolkslot"
+#define MAP_FORMAT  1u
+
+/* Of a pool: src/pool/pool_snapshot.c. */
+typedef struct kolk_pool_header_ {
+    kolk_snapshot_start_ start;
+    uint32_t object_size, tag;
+    uint8_t reuse, generations, ages, none;
+    uint32_t capacity, fresh, live, worn, quarantined, aged;
+    uint32_t first; /* the start of the chain: slot + 1 */
+} kolk_pool_header_;
+
+/* Of a slot map: src/slotmap/slotmap_snapshot.c. */
+typedef struct kolk_map_header_ {
+    kolk_snapshot_start_ start;
+    uint32_t object_size, tag;
+    uint32_t fresh, count, worn;
+    uint32_t first; /* the start of the chain: slot + 1 */
+} kolk_map_header_;
+
+_Static_assert(sizeof(kolk_pool_header_) == 64 && sizeof(kolk_map_header_) == 48,
+               "the headers are the same on every platform, without padding");
+
+/* The offsets of the parts from the start of the block. A slot map has no bits that say which slots are alive. */
+typedef struct kolk_parts_ {
+    uint64_t live, generations, links, objects, padding, size;
+} kolk_parts_;
+
+/* Does the header contradict itself? */
+static inline bool kolk_pool_header_is_possible_(const kolk_pool_header_ *head) {
+    if (head->fresh > head->capacity || head->live > head->fresh || head->none) return false;
+    if ((uint64_t)head->worn + head->quarantined > head->fresh - head->live) return false;
+    return head->aged <= (head->ages ? head->live : 0);
+}
+
+/* The positions in the chain of a pool at which its parts begin. */
+typedef struct kolk_stretches_ {
+    uint32_t worn, quarantined, aged, end;
+} kolk_stretches_;
+
+static inline kolk_stretches_ kolk_stretches_of_(const kolk_pool_header_ *head) {
+    kolk_stretches_ from;
+    uint32_t withheld = head->worn + head->quarantined;
+    KOLK_ASSERT_(withheld <= head->fresh - head->live);
+    from.aged = head->reuse == KOLK_REUSE_LOWEST ? withheld : head->fresh - head->live;
+    from.worn = from.aged - withheld;
+    from.quarantined = from.worn + head->worn;
+    from.end = from.aged + head->aged;
+    return from;
+}
+
+static inline kolk_parts_ kolk_pool_parts_(const kolk_pool_header_ *head) {
+    kolk_parts_ at = {.live = sizeof *head};
+    at.generations = at.live + kolk_bits_words_(head->fresh) * 8;
+    at.links = at.generations + (head->generations == KOLK_GENERATIONS_NONE ? 0 : (uint64_t)head->fresh * 4);
+    at.objects = at.links + (kolk_stretches_of_(head).end ? (uint64_t)head->fresh * 4 : 0);
+    at.padding = at.objects + (uint64_t)head->live * head->object_size;
+    at.size = round_up(at.padding, 8) + 8;
+    return at;
+}
+
+static inline kolk_parts_ kolk_map_parts_(const kolk_map_header_ *head) {
+    kolk_parts_ at = {.live = sizeof *head, .generations = sizeof *head};
+    at.links = at.generations + (uint64_t)head->fresh * 4;
+    at.objects = at.links + (uint64_t)head->fresh * 4;
+    at.padding = at.objects + (uint64_t)head->count * head->object_size;
+    at.size = round_up(at.padding, 8) + 8;
+    return at;
+}
 
 /* ---- Numbers ----------------------------------------------------------------------------------------------------- */
 

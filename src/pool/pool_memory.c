@@ -246,13 +246,14 @@ kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity) {
     return KOLK_OK;
 }
 
+/* With slots held back, the pool opens as many of them as it grew by without them, so that FIFO has the same future. */
 bool kolk_pool_grow_(kolk_pool *pool, uint64_t needed) {
     if (needed > pool->max_capacity) return false;
-    uint32_t from = open_capacity(pool), most = pool->held_back ? pool->capacity : pool->max_capacity;
+    uint32_t from = open_capacity(pool), most = pool->max_capacity;
     bool again = pool->counted < from;
     if (again) most = from, from = pool->counted;
     uint32_t wish = kolk_block_next_capacity_(from, most, pool->stride);
-    if (again || !pool->held_back) wish = from + kolk_budget_step_(pool->budget, wish - from, pool->stride);
+    if (wish > pool->counted) wish = from + kolk_budget_step_(pool->budget, wish - from, pool->stride);
     if (wish > needed && kolk_pool_reserve(pool, wish) == KOLK_OK) return true;
     return kolk_pool_reserve(pool, (uint32_t)needed) == KOLK_OK;
 }

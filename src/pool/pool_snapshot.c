@@ -27,64 +27,14 @@
 
 #include "../core/quarantine.h"
 #include "../base/assert.h"
+#include "../base/hash.h"
 #include "../core/fail.h"
 #include "../core/budget.h"
 #include "../core/snapshot.h"
 
 #include <string.h>
 
-#define POOL_MAGIC  "kolkpool"
-#define POOL_FORMAT 1u
-
-typedef struct header {
-    kolk_snapshot_start_ start;
-    uint32_t object_size, tag;
-    uint8_t reuse, generations, ages, none;
-    uint32_t capacity, fresh, live, worn, quarantined, aged;
-    uint32_t first; /* the start of the chain: slot + 1 */
-} header;
-
-_Static_assert(sizeof(header) == 64, "the header is the same on every platform, without padding");
-
-/* The offsets of the parts from the start of the block. */
-typedef struct parts {
-    uint64_t live, generations, links, objects, padding, size;
-} parts;
-
 /* ---- Leaves ------------------------------------------------------------------------------------------------------ */
-
-/* Does the header contradict itself? */
-static bool is_possible(const header *head) {
-    if (head->fresh > head->capacity || head->live > head->fresh || head->none) return false;
-    if ((uint64_t)head->worn + head->quarantined > head->fresh - head->live) return false;
-    return head->aged <= (head->ages ? head->live : 0);
-}
-
-/* The positions in the chain at which its parts begin. */
-typedef struct stretches {
-    uint32_t worn, quarantined, aged, end;
-} stretches;
-
-static stretches stretches_of(const header *head) {
-    stretches from;
-    uint32_t withheld = head->worn + head->quarantined;
-    KOLK_ASSERT_(withheld <= head->fresh - head->live);
-    from.aged = head->reuse == KOLK_REUSE_LOWEST ? withheld : head->fresh - head->live;
-    from.worn = from.aged - withheld;
-    from.quarantined = from.worn + head->worn;
-    from.end = from.aged + head->aged;
-    return from;
-}
-
-static parts parts_of_snapshot(const header *head) {
-    parts at = {.live = sizeof *head};
-    at.generations = at.live + kolk_bits_words_(head->fresh) * 8;
-    at.links = at.generations + (head->generations == KOLK_GENERATIONS_NONE ? 0 : (uint64_t)head->fresh * 4);
-    at.objects = at.links + (stretches_of(head).end ? (uint64_t)head->fresh * 4 : 0);
-    at.padding = at.objects + (uint64_t)head->live * head->object_size;
-    at.size = round_up(at.padding, 8) + 8;
-    return at;
-}
 
 static kolk_status has_snapshot(const kolk_pool *pool) {
     if (pool->setup || pool->teardown) return KOLK_NO_SNAPSHOT;
@@ -133,23 +83,33 @@ static void load_objects(kolk_pool *pool, const unsigned char *bytes) {
         bytes = kolk_snapshot_load_(bytes, run, pool->stride, pool->object_size, n);
 }
 
-static void *alloc_in_conversion(kolk_pool *pool, const void *site) {
+static void *alloc_in_call(kolk_pool *pool, const void *site) {
     kolk_pool_bar_(pool, "alloc", site);
     return NULL;
+}
+
+/* Enclose the calls of a function of the user's, which must not change the pool. */
+static pool_look begin_calls(kolk_pool *pool, const kolk_pool_options_ **options) {
+    static const kolk_pool_options_ only_hook = {.alloc = alloc_in_call, .bar = kolk_pool_bar_};
+    *options = pool->options;
+    if (!pool->options || !pool->options->bar) pool->options = &only_hook; /* which closes all fast paths */
+    return begin_pool_look(pool);
+}
+
+static void end_calls(kolk_pool *pool, const pool_look *look, const kolk_pool_options_ *options) {
+    end_pool_look(pool, look);
+    pool->options = options;
 }
 
 /* Makes the objects that are alive by the pool's states from the block. */
 static void convert_objects(kolk_pool *pool, const unsigned char *bytes, size_t saved_size,
                             const kolk_conversion_ *by) {
-    static const kolk_pool_options_ only_hook = {.alloc = alloc_in_conversion, .bar = kolk_pool_bar_};
-    const kolk_pool_options_ *options = pool->options;
-    if (!options || !options->bar) pool->options = &only_hook; /* which closes all fast paths */
-    pool_look look = begin_pool_look(pool);
+    const kolk_pool_options_ *options;
+    pool_look look = begin_calls(pool, &options);
     kolk_cursor cursor = kolk_pool_each(pool);
     for (void *object; (object = kolk_cursor_next(&cursor)) != NULL; bytes += saved_size)
         kolk_conversion_make_(by, object, pool->object_size, bytes, saved_size);
-    end_pool_look(pool, &look);
-    pool->options = options;
+    end_calls(pool, &look, options);
 }
 
 /* ---- Taking one -------------------------------------------------------------------------------------------------- */
@@ -161,8 +121,8 @@ static uint32_t count_aged(const kolk_pool *pool) {
     return count;
 }
 
-static header header_of(const kolk_pool *pool) {
-    header head = {
+static kolk_pool_header_ header_of(const kolk_pool *pool) {
+    kolk_pool_header_ head = {
         .object_size = (uint32_t)pool->object_size,
         .tag = pool->tag,
         .reuse = (uint8_t)pool->reuse,
@@ -175,7 +135,7 @@ static header header_of(const kolk_pool *pool) {
         .quarantined = pool->quarantined,
         .aged = count_aged(pool),
     };
-    head.start = kolk_snapshot_start_of_(POOL_MAGIC, POOL_FORMAT, parts_of_snapshot(&head).size);
+    head.start = kolk_snapshot_start_of_(POOL_MAGIC, POOL_FORMAT, kolk_pool_parts_(&head).size);
     return head;
 }
 
@@ -222,8 +182,8 @@ static void write_chain(const kolk_pool *pool, kolk_chain_ to, unsigned char *ge
 
 size_t kolk_pool_snapshot(const kolk_pool *pool, void *block, size_t size) {
     if (has_snapshot(pool) != KOLK_OK) return 0;
-    header head = header_of(pool);
-    parts at = parts_of_snapshot(&head);
+    kolk_pool_header_ head = header_of(pool);
+    kolk_parts_ at = kolk_pool_parts_(&head);
     if (size < at.size) return 0;
 
     unsigned char *bytes = block;
@@ -237,14 +197,15 @@ size_t kolk_pool_snapshot(const kolk_pool *pool, void *block, size_t size) {
 
 /* ---- Proving one ------------------------------------------------------------------------------------------------- */
 
-static bool bits_are_right(const header *head, const unsigned char *live) { /* S1 */
+static bool bits_are_right(const kolk_pool_header_ *head, const unsigned char *live) { /* S1 */
     uint64_t count = 0, words = kolk_bits_words_(head->fresh);
     for (uint64_t i = 0; i < words; i++) count += kolk_bits_count_(kolk_snapshot_load64_(live + i * 8));
     if (count != head->live) return false;
     return head->fresh % 64 == 0 || kolk_snapshot_load64_(live + (words - 1) * 8) >> (head->fresh % 64) == 0;
 }
 
-static bool generations_are_right(const header *head, const unsigned char *live, const unsigned char *generations) {
+static bool generations_are_right(const kolk_pool_header_ *head, const unsigned char *live,
+                                  const unsigned char *generations) {
     uint32_t none = 0; /* S3 */
     if (head->generations == KOLK_GENERATIONS_NONE) return head->worn == 0;
     for (uint64_t slot = 0; slot < head->fresh; slot++) {
@@ -255,8 +216,9 @@ static bool generations_are_right(const header *head, const unsigned char *live,
     return none == head->worn;
 }
 
-static bool chain_is_right(const header *head, const unsigned char *bytes, const parts *at) { /* S2, S4 */
-    stretches from = stretches_of(head);
+static bool chain_is_right(const kolk_pool_header_ *head, const unsigned char *bytes,
+                           const kolk_parts_ *at) { /* S2, S4 */
+    kolk_stretches_ from = kolk_stretches_of_(head);
     uint32_t next = head->first, links = 0;
     for (uint32_t n = 0; n < from.end; n++) {
         uint64_t slot = (uint64_t)next - 1; /* a huge number if the chain has ended */
@@ -270,7 +232,8 @@ static bool chain_is_right(const header *head, const unsigned char *bytes, const
 }
 
 /* If it `converts`, the saved objects may have another size. */
-static kolk_status prove(const kolk_pool *pool, const unsigned char *bytes, size_t size, bool converts, header *head) {
+static kolk_status prove(const kolk_pool *pool, const unsigned char *bytes, size_t size, bool converts,
+                         kolk_pool_header_ *head) {
     kolk_status status = kolk_snapshot_prove_(bytes, size, POOL_MAGIC, POOL_FORMAT, sizeof *head);
     if (status != KOLK_OK) return status;
     memcpy(head, bytes, sizeof *head);
@@ -280,9 +243,9 @@ static kolk_status prove(const kolk_pool *pool, const unsigned char *bytes, size
     if (head->reuse != pool->reuse || head->generations != pool->generations) return KOLK_OTHER_POOL;
     if (head->ages != (pool->ages != NULL)) return KOLK_OTHER_POOL;
 
-    if (!is_possible(head)) return KOLK_FORGED_SNAPSHOT;
+    if (!kolk_pool_header_is_possible_(head)) return KOLK_FORGED_SNAPSHOT;
     if (converts && !kolk_conversion_is_possible_(head->object_size)) return KOLK_FORGED_SNAPSHOT;
-    parts at = parts_of_snapshot(head);
+    kolk_parts_ at = kolk_pool_parts_(head);
     if (at.size != size) return KOLK_FORGED_SNAPSHOT; /* S5 */
     if (!bits_are_right(head, bytes + at.live)) return KOLK_FORGED_SNAPSHOT;
     if (!generations_are_right(head, bytes + at.live, bytes + at.generations)) return KOLK_FORGED_SNAPSHOT;
@@ -295,7 +258,7 @@ static kolk_status prove(const kolk_pool *pool, const unsigned char *bytes, size
 /* Grows so that the slots fit that the saved pool had handed out. The saved pool's capacity proves nothing, because
  * slots that were never handed out are not in the block. So the pool grows to it, as FIFO would like, by no more than
  * an alloc would grow the pool, and only if that succeeds. */
-static kolk_status grow_to_fit(kolk_pool *pool, const header *head) {
+static kolk_status grow_to_fit(kolk_pool *pool, const kolk_pool_header_ *head) {
     uint32_t needed = head->fresh > pool->capacity ? head->fresh : pool->capacity;
     if (needed >= pool->max_capacity) return kolk_pool_reserve(pool, head->fresh); /* there is no more, or too little */
     uint32_t wish = kolk_block_next_capacity_(needed, pool->max_capacity, pool->stride);
@@ -305,7 +268,7 @@ static kolk_status grow_to_fit(kolk_pool *pool, const header *head) {
 }
 
 /* Is a slot alive in the saved state? */
-static bool is_alive_then(const header *head, const unsigned char *live, uint32_t slot) {
+static bool is_alive_then(const kolk_pool_header_ *head, const unsigned char *live, uint32_t slot) {
     return slot < head->fresh && is_live_in(live, slot);
 }
 
@@ -316,7 +279,7 @@ static void end_life_untold(kolk_pool *pool, uint32_t slot, const void *site) {
 
 /* Updates the debug mode: verifies all slots, begins the lives that only the block has, and ends those that only the
  * pool has. If malloc fails for an object, changes nothing and returns false. */
-static bool change_lives(kolk_pool *pool, const header *head, const unsigned char *live, const void *site) {
+static bool change_lives(kolk_pool *pool, const kolk_pool_header_ *head, const unsigned char *live, const void *site) {
     kolk_pool_verify_all_(pool, site);
     for (uint32_t i = 0; i < head->fresh; i++) {
         if (pool_is_alive(pool, i) || !is_alive_then(head, live, i)) continue;
@@ -347,10 +310,10 @@ static void make_holes(kolk_pool *pool) {
 
 /* Moves the slots of the chain to their places (pool.c, I3). If this pool's quarantine is shorter than the saved one,
  * or off, the oldest slots leave it. */
-static void place_chain(kolk_pool *pool, const header *head, const unsigned char *links) {
+static void place_chain(kolk_pool *pool, const kolk_pool_header_ *head, const unsigned char *links) {
     KOLK_ASSERT_(pool->fresh == head->fresh && head->fresh <= pool->capacity);
     bool lowest = pool->reuse == KOLK_REUSE_LOWEST;
-    stretches from = stretches_of(head);
+    kolk_stretches_ from = kolk_stretches_of_(head);
     uint32_t room = pool_debug_of(pool) ? kolk_quarantine_(pool->debug) : 0, free = 0, slot = head->first - 1;
     uint32_t kept = head->quarantined < room ? head->quarantined : room;
     if (lowest) make_holes(pool);
@@ -376,8 +339,9 @@ static void place_chain(kolk_pool *pool, const header *head, const unsigned char
 
 /* Restores the state; this cannot fail. The pool keeps its peak. If `fresh` decreases, it can no longer serve as the
  * peak, so the peak is counted from then on. */
-static void take_in(kolk_pool *pool, const header *head, const unsigned char *bytes, const kolk_conversion_ *by) {
-    parts at = parts_of_snapshot(head);
+static void take_in(kolk_pool *pool, const kolk_pool_header_ *head, const unsigned char *bytes,
+                    const kolk_conversion_ *by) {
+    kolk_parts_ at = kolk_pool_parts_(head);
     uint32_t peak = peak_of(pool);
     uint32_t fresh = pool->fresh;
     bool fifo = pool->reuse == KOLK_REUSE_FIFO;
@@ -401,7 +365,7 @@ static void take_in(kolk_pool *pool, const header *head, const unsigned char *by
 
 static kolk_status restore_pool(kolk_pool *pool, const void *block, size_t size, kolk_conversion_ by,
                                 const void *site) {
-    header head;
+    kolk_pool_header_ head;
     kolk_status status = has_snapshot(pool);
     if (status == KOLK_OK) status = prove(pool, block, size, by.convert != NULL, &head);
     if (status == KOLK_OK) status = grow_to_fit(pool, &head);
@@ -421,4 +385,57 @@ KOLK_NOINLINE_ kolk_status kolk_pool_restore_converted(kolk_pool *pool, const vo
                                                                        size_t saved_size, void *context),
                                                        void *context) {
     return restore_pool(pool, block, size, (kolk_conversion_){convert, context}, SITE);
+}
+
+/* ---- The hash ---------------------------------------------------------------------------------------------------- */
+
+typedef uint64_t hash_object(const void *object, void *context);
+
+/* The hash of a slot: of its number, its generation, and whether it is alive. */
+static uint64_t hash_of_slot(const kolk_pool *pool, uint32_t slot) {
+    uint64_t generation = pool->high ? kolk_pool_generation_(pool, slot) : 0;
+    return kolk_mixed_((uint64_t)slot << 33 | generation << 1 | kolk_pool_lives_(pool, slot));
+}
+
+/* The sum does not depend on the order of the slots. So those that are worn out, and have no generation but a link, are
+ * left out by subtraction. */
+static uint64_t hash_slots(const kolk_pool *pool, hash_object *hash, void *context) {
+    uint64_t sum = 0;
+    uint32_t worn = pool->worn.first;
+    for (uint32_t slot = 0; slot < pool->fresh; slot++) {
+        uint64_t of_slot = hash_of_slot(pool, slot);
+        if (!kolk_pool_lives_(pool, slot)) {
+            sum += of_slot;
+            continue;
+        }
+        const void *object = pool_slot_at(pool, slot);
+        sum += kolk_mixed_(of_slot ^ (hash ? hash(object, context) : kolk_hash_bytes_(object, pool->object_size)));
+    }
+    for (uint32_t n = 0; n < pool->worn.count; n++, worn = next_worn(pool, worn)) sum -= hash_of_slot(pool, worn);
+    return sum;
+}
+
+/* The orders, as in the chain of a block, and the capacity, which decides when FIFO uses its never-issued slots. No
+ * place may be unlisted. */
+static uint64_t hash_orders(const kolk_pool *pool) {
+    uint64_t sum = kolk_hash_word_(pool->fresh, pool->reuse == KOLK_REUSE_FIFO ? open_capacity(pool) : 0);
+    uint32_t free = pool->reuse == KOLK_REUSE_LOWEST ? 0 : queued(pool), worn = pool->worn.first;
+    KOLK_ASSERT_(!pool->unlisted);
+    sum = kolk_hash_word_(sum, (uint64_t)pool->worn.count << 32 | pool->quarantined);
+    for (uint32_t n = 0; n < free; n++) sum = kolk_hash_word_(sum, queue_at(pool, n)->index);
+    for (uint32_t n = 0; n < pool->worn.count; n++, worn = next_worn(pool, worn)) sum = kolk_hash_word_(sum, worn);
+    for (uint32_t n = 0; n < pool->quarantined; n++) sum = kolk_hash_word_(sum, *kolk_quarantined_(pool->debug, n));
+    for (uint32_t at = 0; pool->ages && (at = pool->ages[at].newer) != 0;)
+        if (kolk_pool_lives_(pool, at - 1)) sum = kolk_hash_word_(sum, at - 1);
+    return sum;
+}
+
+uint64_t kolk_pool_hash(kolk_pool *pool, hash_object *hash, void *context) {
+    const kolk_pool_options_ *options;
+    if (pool->in_hook) return 0;
+    kolk_pool_list_all_(pool);
+    pool_look look = begin_calls(pool, &options);
+    uint64_t sum = hash_slots(pool, hash, context);
+    end_calls(pool, &look, options);
+    return kolk_mixed_(sum ^ hash_orders(pool));
 }

@@ -21,45 +21,20 @@
  * The block does not depend on the capacity, on addresses, on strides, or on the width of pointers. */
 #include "slotmap_inside.h"
 
+#include "../base/hash.h"
 #include "../core/snapshot.h"
-
-#define MAP_MAGIC  "kolkslot"
-#define MAP_FORMAT 1u
-
-typedef struct map_header {
-    kolk_snapshot_start_ start;
-    uint32_t object_size, tag;
-    uint32_t fresh, count, worn;
-    uint32_t first; /* the start of the chain: slot + 1 */
-} map_header;
-
-_Static_assert(sizeof(map_header) == 48, "the header is the same on every platform, without padding");
-
-/* The offsets of the parts from the start of the block. */
-typedef struct map_parts {
-    uint64_t generations, links, objects, padding, size;
-} map_parts;
-
-static map_parts map_parts_of(const map_header *head) {
-    map_parts at = {.generations = sizeof *head};
-    at.links = at.generations + (uint64_t)head->fresh * 4;
-    at.objects = at.links + (uint64_t)head->fresh * 4;
-    at.padding = at.objects + (uint64_t)head->count * head->object_size;
-    at.size = round_up(at.padding, 8) + 8;
-    return at;
-}
 
 /* ---- Taking one -------------------------------------------------------------------------------------------------- */
 
-static map_header map_header_of(const kolk_slotmap *map) {
-    map_header head = {
+static kolk_map_header_ map_header_of(const kolk_slotmap *map) {
+    kolk_map_header_ head = {
         .object_size = map->object_size,
         .tag = map->tag,
         .fresh = map->fresh,
         .count = map->count,
         .worn = map->worn,
     };
-    head.start = kolk_snapshot_start_of_(MAP_MAGIC, MAP_FORMAT, map_parts_of(&head).size);
+    head.start = kolk_snapshot_start_of_(MAP_MAGIC, MAP_FORMAT, kolk_map_parts_(&head).size);
     return head;
 }
 
@@ -85,8 +60,8 @@ static void write_slots(const kolk_slotmap *map, kolk_chain_ to, unsigned char *
 
 size_t kolk_slotmap_snapshot(const kolk_slotmap *map, void *block, size_t size) {
     if (map->move || map->in_hook) return 0;
-    map_header head = map_header_of(map);
-    map_parts at = map_parts_of(&head);
+    kolk_map_header_ head = map_header_of(map);
+    kolk_parts_ at = kolk_map_parts_(&head);
     if (size < at.size) return 0;
 
     unsigned char *bytes = block;
@@ -98,7 +73,8 @@ size_t kolk_slotmap_snapshot(const kolk_slotmap *map, void *block, size_t size) 
 
 /* ---- Proving one ------------------------------------------------------------------------------------------------- */
 
-static bool slots_are_right(const map_header *head, const unsigned char *bytes, const map_parts *at) { /* S2, S3 */
+static bool slots_are_right(const kolk_map_header_ *head, const unsigned char *bytes,
+                            const kolk_parts_ *at) { /* S2, S3 */
     uint32_t next = head->first;
     for (uint32_t n = 0; n < head->fresh; n++) {
         uint64_t slot = (uint64_t)next - 1; /* a huge number if the chain has ended */
@@ -113,7 +89,7 @@ static bool slots_are_right(const map_header *head, const unsigned char *bytes, 
 
 /* If it `converts`, the saved objects may have another size. */
 static kolk_status prove_map(const kolk_slotmap *map, const unsigned char *bytes, size_t size, bool converts,
-                             map_header *head) {
+                             kolk_map_header_ *head) {
     kolk_status status = kolk_snapshot_prove_(bytes, size, MAP_MAGIC, MAP_FORMAT, sizeof *head);
     if (status != KOLK_OK) return status;
     memcpy(head, bytes, sizeof *head);
@@ -123,7 +99,7 @@ static kolk_status prove_map(const kolk_slotmap *map, const unsigned char *bytes
 
     if (head->worn > head->fresh || head->count > head->fresh - head->worn) return KOLK_FORGED_SNAPSHOT; /* S1 */
     if (converts && !kolk_conversion_is_possible_(head->object_size)) return KOLK_FORGED_SNAPSHOT;       /* S5 */
-    map_parts at = map_parts_of(head);
+    kolk_parts_ at = kolk_map_parts_(head);
     if (at.size != size) return KOLK_FORGED_SNAPSHOT;                                       /* S5 */
     if (!kolk_snapshot_is_padded_(bytes, at.padding, at.size)) return KOLK_FORGED_SNAPSHOT; /* S4 */
     return slots_are_right(head, bytes, &at) ? KOLK_OK : KOLK_FORGED_SNAPSHOT;
@@ -133,7 +109,7 @@ static kolk_status prove_map(const kolk_slotmap *map, const unsigned char *bytes
 
 /* Ends the lives that only the map has. Returns how many lives go on; the cells of their slots then have the first
  * places. Objects stay where they are, because all will be overwritten. */
-static uint32_t end_other_lives(kolk_slotmap *map, const map_header *head, const unsigned char *links,
+static uint32_t end_other_lives(kolk_slotmap *map, const kolk_map_header_ *head, const unsigned char *links,
                                 const void *site) {
     uint32_t kept = 0, slot = head->first - 1;
     for (uint32_t n = 0; n < head->count; n++, slot = kolk_chain_link_(links, slot) - 1) {
@@ -152,8 +128,8 @@ static uint32_t end_other_lives(kolk_slotmap *map, const map_header *head, const
 
 /* Begins the lives that only the block has, at the places behind those that were kept, and prepares all places of the
  * block's objects. */
-static void begin_other_lives(kolk_slotmap *map, const map_header *head, const unsigned char *links, uint32_t kept,
-                              const void *site) {
+static void begin_other_lives(kolk_slotmap *map, const kolk_map_header_ *head, const unsigned char *links,
+                              uint32_t kept, const void *site) {
     uint32_t next = kept, slot = head->first - 1;
     for (uint32_t place = 0; place < head->count; place++)
         kolk_watch_->prepare(map->debug, place, map_object_at(map, place));
@@ -167,7 +143,8 @@ static void begin_other_lives(kolk_slotmap *map, const map_header *head, const u
 
 /* Updates the debug mode, and makes the places of the block's objects accessible. With the setting `move`, the places
  * then have different addresses. I2 is broken until take_in_map. */
-static void change_objects(kolk_slotmap *map, const map_header *head, const unsigned char *links, const void *site) {
+static void change_objects(kolk_slotmap *map, const kolk_map_header_ *head, const unsigned char *links,
+                           const void *site) {
     bool debugs = map_debug_of(map) != NULL;
     uint32_t kept = debugs ? end_other_lives(map, head, links, site) : 0;
     while (map->count > 0) {
@@ -182,7 +159,7 @@ static void change_objects(kolk_slotmap *map, const map_header *head, const unsi
 /* ---- Putting it in place ----------------------------------------------------------------------------------------- */
 
 /* Makes owners, cells and the worn-out list from the chain. */
-static void take_slots(kolk_slotmap *map, const map_header *head, const unsigned char *generations,
+static void take_slots(kolk_slotmap *map, const kolk_map_header_ *head, const unsigned char *generations,
                        const unsigned char *links) {
     uint32_t slot = head->first - 1, free_end = head->fresh - head->worn;
     KOLK_ASSERT_(head->fresh <= map->capacity);
@@ -211,9 +188,9 @@ static void convert_map_objects(kolk_slotmap *map, const unsigned char *bytes, s
 
 /* Restores the state; this cannot fail. The map keeps its peak. If `fresh` decreases, it can no longer serve as the
  * peak, so the peak is counted from then on. */
-static void take_in_map(kolk_slotmap *map, const map_header *head, const unsigned char *bytes,
+static void take_in_map(kolk_slotmap *map, const kolk_map_header_ *head, const unsigned char *bytes,
                         const kolk_conversion_ *by) {
-    map_parts at = map_parts_of(head);
+    kolk_parts_ at = kolk_map_parts_(head);
     uint32_t peak = kolk_peak_(map->peak, map->fresh);
     if (map->peak != PEAK_IS_FRESH || peak > head->fresh) map->peak = peak > head->count ? peak : head->count;
     KOLK_ASSERT_(map->count == head->count);
@@ -228,7 +205,7 @@ static void take_in_map(kolk_slotmap *map, const map_header *head, const unsigne
 
 static kolk_status restore_map(kolk_slotmap *map, const void *block, size_t size, kolk_conversion_ by,
                                const void *site) {
-    map_header head;
+    kolk_map_header_ head;
     if (map->move) return KOLK_NO_SNAPSHOT;
     if (map->in_hook) return KOLK_IN_HOOK;
     kolk_status status = prove_map(map, block, size, by.convert != NULL, &head);
@@ -236,7 +213,7 @@ static kolk_status restore_map(kolk_slotmap *map, const void *block, size_t size
     if (status != KOLK_OK) return status;
     const unsigned char *bytes = block;
     kolk_slotmap_verify_all_(map, site); /* first, because the handler may longjmp */
-    change_objects(map, &head, bytes + map_parts_of(&head).links, site);
+    change_objects(map, &head, bytes + kolk_map_parts_(&head).links, site);
     take_in_map(map, &head, bytes, &by);
     return KOLK_OK;
 }
@@ -250,4 +227,26 @@ KOLK_NOINLINE_ kolk_status kolk_slotmap_restore_converted(kolk_slotmap *map, con
                                                                           size_t saved_size, void *context),
                                                           void *context) {
     return restore_map(map, block, size, (kolk_conversion_){convert, context}, SITE);
+}
+
+/* ---- The hash ---------------------------------------------------------------------------------------------------- */
+
+/* Covers what a block does: the slots in the order of places, with their generations and objects, then the others. */
+uint64_t kolk_slotmap_hash(kolk_slotmap *map, uint64_t (*hash)(const void *object, void *context), void *context) {
+    if (map->in_hook) return 0;
+    uint64_t sum = kolk_hash_word_(map->count, map->fresh);
+    uint32_t slot = map->worn_first;
+    uint8_t before = enter_map_hook(map, HOOK_LOOKS);
+    for (uint32_t place = 0; place < owned(map); place++) {
+        uint32_t owner = map->owners[place];
+        uint64_t of_slot = kolk_mixed_((uint64_t)owner << 32 | map->cells[owner].generation);
+        if (place < map->count) {
+            const void *object = map_object_at(map, place);
+            of_slot ^= hash ? hash(object, context) : kolk_hash_bytes_(object, map->object_size);
+        }
+        sum = kolk_hash_word_(sum, of_slot);
+    }
+    leave_map_hook(map, before);
+    for (uint32_t n = 0; n < map->worn; n++, slot = map->cells[slot].generation) sum = kolk_hash_word_(sum, slot);
+    return kolk_mixed_(sum);
 }

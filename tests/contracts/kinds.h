@@ -69,6 +69,7 @@ enum {
 };
 
 typedef void converter(void *object, const void *saved, size_t saved_size, void *context);
+typedef uint64_t hasher(const void *object, void *context);
 
 struct kind {
     const char *name;
@@ -98,6 +99,7 @@ struct kind {
     size_t (*snapshot)(const subject *s, void *block, size_t size);
     kolk_status (*restore)(subject *s, const void *block, size_t size);
     kolk_status (*restore_converted)(subject *s, const void *block, size_t size, converter *convert, void *context);
+    uint64_t (*hash)(subject *s, hasher *hash, void *context);
     question questions[3];
     const char *free_verb, *double_free; /* %u: the slot's index */
     const char *slot, *dead;             /* what its reports call a slot, and a slot without an object */
@@ -147,7 +149,9 @@ struct kind {
             const void *block, size_t size)                                                                            \
     RETURNS(kolk_status, restore_##member##_by,                                                                        \
             kolk_##member##_restore_converted(&s->of.member, block, size, convert, context), subject *s,               \
-            const void *block, size_t size, converter *convert, void *context)
+            const void *block, size_t size, converter *convert, void *context)                                         \
+    RETURNS(uint64_t, hash_of_##member, kolk_##member##_hash(&s->of.member, hash, context), subject *s, hasher *hash,  \
+            void *context)
 
 /* Functions to take, give and end, whose code has known limits. */
 #define TAKE(member, call)                                                                                             \
@@ -433,7 +437,8 @@ static void stats_of_resource(const subject *s, kolk_stats *out) {
 #define HAS_HANDLES(member) .handle = handle_of_##member, .get = get_of_##member
 #define HAS_SNAPSHOTS(member)                                                                                          \
     .snapshot_size = snapshot_size_of_##member, .snapshot = snapshot_of_##member, .restore = restore_##member,         \
-    .restore_converted = restore_##member##_by, .reserve = reserve_in_##member, .trim = trim_##member
+    .restore_converted = restore_##member##_by, .hash = hash_of_##member, .reserve = reserve_in_##member,              \
+    .trim = trim_##member
 
 #define POOL(name_, also, without, ...)                                                                                \
     {                                                                                                                  \

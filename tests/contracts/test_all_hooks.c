@@ -166,6 +166,8 @@ static void pool_reset(void *object, void *context) {
 
 HOOK(pool_teardown, "teardown", void *object, void *context)
 
+ASKED(uint64_t, pool_hash, "hash", 1, const void *object, void *context)
+
 static void pool_convert(void *object, const void *saved, size_t saved_size, void *context) {
     memcpy(object, saved, saved_size);
     run_hook("convert");
@@ -258,12 +260,13 @@ PROVOKE(free_first, kolk_pool_free(&p.pool, p.objects[0]))
 PROVOKE(evict_one, kolk_pool_evict_cheapest(&p.pool, 0, NULL))
 PROVOKE(trim_pool, kolk_pool_trim(&p.pool))
 PROVOKE(restore_pool, kolk_pool_restore_converted(&p.pool, p.block, p.block_size, pool_convert, NULL))
+PROVOKE(hash_pool, kolk_pool_hash(&p.pool, pool_hash, NULL))
 PROVOKE(reserve_pool, kolk_pool_reserve(&p.pool, 30))
 
 static const column pool_columns[] = {
-    {"on_full", fill_pool},    {"on_low", fill_pool},   {"setup", alloc_fresh}, {"reset", free_first},
-    {"on_evict", evict_one},   {"teardown", trim_pool}, {"cost", evict_one},    {"convert", restore_pool},
-    {"on_mark", reserve_pool}, {"alloc", alloc_one},    {"free", free_first},
+    {"on_full", fill_pool},  {"on_low", fill_pool},     {"setup", alloc_fresh}, {"reset", free_first},
+    {"on_evict", evict_one}, {"teardown", trim_pool},   {"cost", evict_one},    {"convert", restore_pool},
+    {"hash", hash_pool},     {"on_mark", reserve_pool}, {"alloc", alloc_one},   {"free", free_first},
 };
 
 static char pool_free_(void) {
@@ -364,6 +367,7 @@ static char pool_snapshot(void) {
 
 CALL(pool_restore, of_status(kolk_pool_restore(&p.pool, p.block, p.block_size)))
 CALL(pool_restore_converted, of_status(kolk_pool_restore_converted(&p.pool, p.block, p.block_size, pool_convert, NULL)))
+CALL(pool_hash_, if_works(kolk_pool_hash(&p.pool, NULL, NULL)))
 THEN(pool_deinit, kolk_pool_deinit(&p.pool), if_works(p.pool.capacity == 0))
 
 static char pool_look(void) {
@@ -383,40 +387,41 @@ static char pool_look(void) {
 }
 
 static const row pool_rows[] = {
-    {"kolk_pool_free", pool_free_, "wwwwwwrrrrr"},
-    {"kolk_pool_free_n", pool_free_n, "wwwwwwrrrrr"},
-    {"kolk_pool_free_handle", pool_free_handle, "wwwwwwrrrrr"},
-    {"kolk_pool_free_at", pool_free_at, "wwwwwwrrrrr"},
-    {"kolk_pool_renew", pool_renew, "wwwwwrrrrrr"},
-    {"kolk_pool_alloc", pool_alloc, "nwwwwnrrrrr"},
-    {"kolk_pool_alloc_zeroed", pool_alloc_zeroed, "nwwwwnrrrrr"},
-    {"kolk_pool_alloc_urgent", pool_alloc_urgent, "nwwwwnrrrrr"},
-    {"kolk_pool_alloc_over", pool_alloc_over, "nwwwwnrrrrr"},
-    {"kolk_pool_alloc_n", pool_alloc_n, "nwwwwnrrrrr"},
-    {"kolk_pool_alloc_at", pool_alloc_at, "nwwwwnrrrrr"},
-    {"kolk_pool_alloc_at_index", pool_alloc_at_index, "nwwwwnrrrrr"},
-    {"kolk_pool_clear", pool_clear, "wwrrrrrrrrr"},
-    {"kolk_pool_trap_full", pool_trap_full, "wwwwwwwwwww"},
-    {"kolk_pool_evict_cheapest", pool_evict_cheapest, "wwrrrrrrrrr"},
-    {"kolk_pool_recost", pool_recost, "wwwwwwrrrrr"},
-    {"kolk_pool_reserve", pool_reserve, "nnwwwwsssss"},
-    {"kolk_pool_trim", pool_trim, "wwrrrrrrrrr"},
-    {"kolk_pool_tick", pool_tick, "wwrrrrrrrrr"},
-    {"kolk_pool_rebind", pool_rebind, "sssssssssss"},
-    {"kolk_pool_snapshot", pool_snapshot, "nnnnnnnnnnn"},
-    {"kolk_pool_restore", pool_restore, "ssnssnsssss"},
-    {"kolk_pool_restore_converted", pool_restore_converted, "ssnssnsssss"},
-    {"kolk_pool_deinit", pool_deinit, "wwrrrrrrrrr"},
-    {"kolk_pool_get", pool_look, "wwwwwwwwwww"},
+    {"kolk_pool_free", pool_free_, "wwwwwwrrrrrr"},
+    {"kolk_pool_free_n", pool_free_n, "wwwwwwrrrrrr"},
+    {"kolk_pool_free_handle", pool_free_handle, "wwwwwwrrrrrr"},
+    {"kolk_pool_free_at", pool_free_at, "wwwwwwrrrrrr"},
+    {"kolk_pool_renew", pool_renew, "wwwwwrrrrrrr"},
+    {"kolk_pool_alloc", pool_alloc, "nwwwwnrrrrrr"},
+    {"kolk_pool_alloc_zeroed", pool_alloc_zeroed, "nwwwwnrrrrrr"},
+    {"kolk_pool_alloc_urgent", pool_alloc_urgent, "nwwwwnrrrrrr"},
+    {"kolk_pool_alloc_over", pool_alloc_over, "nwwwwnrrrrrr"},
+    {"kolk_pool_alloc_n", pool_alloc_n, "nwwwwnrrrrrr"},
+    {"kolk_pool_alloc_at", pool_alloc_at, "nwwwwnrrrrrr"},
+    {"kolk_pool_alloc_at_index", pool_alloc_at_index, "nwwwwnrrrrrr"},
+    {"kolk_pool_clear", pool_clear, "wwrrrrrrrrrr"},
+    {"kolk_pool_trap_full", pool_trap_full, "wwwwwwwwwwww"},
+    {"kolk_pool_evict_cheapest", pool_evict_cheapest, "wwrrrrrrrrrr"},
+    {"kolk_pool_recost", pool_recost, "wwwwwwrrrrrr"},
+    {"kolk_pool_reserve", pool_reserve, "nnwwwwssssss"},
+    {"kolk_pool_trim", pool_trim, "wwrrrrrrrrrr"},
+    {"kolk_pool_tick", pool_tick, "wwrrrrrrrrrr"},
+    {"kolk_pool_rebind", pool_rebind, "ssssssssssss"},
+    {"kolk_pool_snapshot", pool_snapshot, "nnnnnnnnnnnn"},
+    {"kolk_pool_restore", pool_restore, "ssnssnssssss"},
+    {"kolk_pool_restore_converted", pool_restore_converted, "ssnssnssssss"},
+    {"kolk_pool_hash", pool_hash_, "nnnnnnnnnnnn"},
+    {"kolk_pool_deinit", pool_deinit, "wwrrrrrrrrrr"},
+    {"kolk_pool_get", pool_look, "wwwwwwwwwwww"},
 };
 
-static const row lowest_rows[] = {{"kolk_pool_alloc_run", pool_alloc_run, "nwwwwnrrrrr"}};
+static const row lowest_rows[] = {{"kolk_pool_alloc_run", pool_alloc_run, "nwwwwnrrrrrr"}};
 
 static const row ordered_rows[] = {
-    {"kolk_pool_evict_oldest", pool_evict_oldest, "wwrrrrrrrrr"},
-    {"kolk_pool_newer", pool_walk_by_age, "wwwwwwwwwww"},
-    {"kolk_pool_touch", pool_touch, "wwwwwwwwwww"},
-    {"kolk_pool_protect", pool_protect, "wwwwwwwwwww"},
+    {"kolk_pool_evict_oldest", pool_evict_oldest, "wwrrrrrrrrrr"},
+    {"kolk_pool_newer", pool_walk_by_age, "wwwwwwwwwwww"},
+    {"kolk_pool_touch", pool_touch, "wwwwwwwwwwww"},
+    {"kolk_pool_protect", pool_protect, "wwwwwwwwwwww"},
 };
 
 static void test_pool(void **state) {
@@ -507,13 +512,15 @@ PROVOKE(remove_last, kolk_slotmap_remove(&m.map, m.handles[5]))
 PROVOKE(clear_map, kolk_slotmap_clear(&m.map))
 PROVOKE(sort_map, kolk_slotmap_sort(&m.map, map_compare, NULL))
 PROVOKE(restore_map, kolk_slotmap_restore_converted(&m.map, m.block, m.block_size, pool_convert, NULL))
+PROVOKE(hash_map, kolk_slotmap_hash(&m.map, pool_hash, NULL))
 PROVOKE(reserve_map, kolk_slotmap_reserve(&m.map, 20))
 PROVOKE(add_one, add_to_map(NULL))
 
 static const column map_columns[] = {
     {"on_remove", remove_first}, {"on_remove", remove_last}, {"on_remove", clear_map}, {"on_move", remove_first},
     {"on_move", sort_map},       {"move", remove_first},     {"move", sort_map},       {"compare", sort_map},
-    {"convert", restore_map},    {"on_mark", reserve_map},   {"alloc", add_one},       {"free", remove_first},
+    {"convert", restore_map},    {"hash", hash_map},         {"on_mark", reserve_map}, {"alloc", add_one},
+    {"free", remove_first},
 };
 
 CALL(map_add, if_works(add_to_map(NULL)))
@@ -553,6 +560,7 @@ static char map_snapshot(void) {
 CALL(map_restore, of_status(kolk_slotmap_restore(&m.map, m.block, m.block_size)))
 CALL(map_restore_converted,
      of_status(kolk_slotmap_restore_converted(&m.map, m.block, m.block_size, pool_convert, NULL)))
+CALL(map_hash, if_works(kolk_slotmap_hash(&m.map, NULL, NULL)))
 THEN(map_deinit, kolk_slotmap_deinit(&m.map), if_works(!m.map.block))
 
 static bool finds_in_map(kolk_handle handle) {
@@ -577,21 +585,22 @@ static char map_look(void) {
 }
 
 static const row map_rows[] = {
-    {"kolk_slotmap_add", map_add, "wwnrrrrrrrrr"},
-    {"kolk_slotmap_remove", map_remove, "wwwrrrrrrrrr"},
-    {"kolk_slotmap_remove_at", map_remove_at, "wwwrrrrrrrrr"},
-    {"kolk_slotmap_remove (many)", map_remove_many, "wwwrrrrrrrrr"},
-    {"kolk_slotmap_remove (its own)", map_remove_own, "nnn........."},
-    {"kolk_slotmap_clear", map_clear_, "rrrrrrrrrrrr"},
-    {"kolk_slotmap_sort", map_sort, "rrrrrrrrrrrr"},
-    {"kolk_slotmap_trim", map_trim, "rrrrrrrrrrrr"},
-    {"kolk_slotmap_reserve", map_reserve, "wwwsssssssss"},
-    {"kolk_slotmap_rebind", map_rebind, "ssssssssssss"},
-    {"kolk_slotmap_snapshot", map_snapshot, "nnnnnnnnnnnn"},
-    {"kolk_slotmap_restore", map_restore, "sssssnnsssss"},
-    {"kolk_slotmap_restore_converted", map_restore_converted, "sssssnnsssss"},
-    {"kolk_slotmap_deinit", map_deinit, "rrrrrrrrrrrr"},
-    {"kolk_slotmap_get", map_look, "wwwwwwwwwwww"},
+    {"kolk_slotmap_add", map_add, "wwnrrrrrrrrrr"},
+    {"kolk_slotmap_remove", map_remove, "wwwrrrrrrrrrr"},
+    {"kolk_slotmap_remove_at", map_remove_at, "wwwrrrrrrrrrr"},
+    {"kolk_slotmap_remove (many)", map_remove_many, "wwwrrrrrrrrrr"},
+    {"kolk_slotmap_remove (its own)", map_remove_own, "nnn.........."},
+    {"kolk_slotmap_clear", map_clear_, "rrrrrrrrrrrrr"},
+    {"kolk_slotmap_sort", map_sort, "rrrrrrrrrrrrr"},
+    {"kolk_slotmap_trim", map_trim, "rrrrrrrrrrrrr"},
+    {"kolk_slotmap_reserve", map_reserve, "wwwssssssssss"},
+    {"kolk_slotmap_rebind", map_rebind, "sssssssssssss"},
+    {"kolk_slotmap_snapshot", map_snapshot, "nnnnnnnnnnnnn"},
+    {"kolk_slotmap_restore", map_restore, "sssssnnssssss"},
+    {"kolk_slotmap_restore_converted", map_restore_converted, "sssssnnssssss"},
+    {"kolk_slotmap_hash", map_hash, "nnnnnnnnnnnnn"},
+    {"kolk_slotmap_deinit", map_deinit, "rrrrrrrrrrrrr"},
+    {"kolk_slotmap_get", map_look, "wwwwwwwwwwwww"},
 };
 
 /* promise: slotmap.h "The hook may remove ... all the same", "Each may call ... return KOLK_IN_HOOK", "replaces the

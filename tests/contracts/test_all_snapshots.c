@@ -204,6 +204,69 @@ static void test_without_a_conversion(void **state) {
     end_it();
 }
 
+/* ---- The hash ---------------------------------------------------------------------------------------------------- */
+
+static uint64_t hash_of_first_byte(const void *object, void *context) {
+    ++*(uint32_t *)context;
+    return *(const unsigned char *)object;
+}
+
+static uint64_t hash_of_it(void) {
+    return it->kind->hash(it, NULL, NULL);
+}
+
+/* Every byte of an object counts, of objects of every size up to three words; with a function, what that one says.
+ * promise: pool.h "`hash` returns the hash of one object ... of the object count"; slotmap.h "`hash` returns the hash
+ * ... of the object count" */
+static void test_the_hash_of_objects(void **state) {
+    for (size_t size = 1; size < 25; size++) {
+        begin_it((options){.object_size = size, .capacity = 3});
+        void *objects[3];
+        for (int n = 0; n < 3; n++) memset(objects[n] = take_one(), n, size);
+        uint32_t calls = 0;
+        uint64_t whole = hash_of_it(), first = it->kind->hash(it, hash_of_first_byte, &calls);
+        assert_int_equal(calls, 3);
+        assert_true(whole != first && whole == hash_of_it());
+        for (size_t at = 0; at < size; at++) {
+            ((unsigned char *)objects[1])[at] ^= 1;
+            assert_true(hash_of_it() != whole);
+            assert_int_equal(it->kind->hash(it, hash_of_first_byte, &calls) == first, at != 0);
+            ((unsigned char *)objects[1])[at] ^= 1;
+        }
+        assert_true(hash_of_it() == whole);
+        it->kind->clear(it);
+        end_it();
+    }
+}
+
+/* Five equal objects, of which these two are freed one after the other; then there may be one life more. Returns the
+ * hash. */
+static uint64_t hash_after(int first, int second, bool life) {
+    void *objects[5], *more;
+    begin_it((options){.object_size = 8, .capacity = 5});
+    for (int n = 0; n < 5; n++) memset(objects[n] = take_one(), 7, 8);
+    if (first) give_one(objects[first]);
+    if (second) give_one(objects[second]);
+    if (life) {
+        memset(more = take_one(), 7, 8);
+        give_one(more);
+    }
+    uint64_t hash = hash_of_it();
+    it->kind->clear(it);
+    end_it();
+    return hash;
+}
+
+/* Where objects are, the number of lives and the order of reuse count, even if all objects are equal.
+ * promise: pool.h "It covers the live ... next allocs return"; slotmap.h "It covers what a ... their order" */
+static void test_the_hash_of_what_comes(void **state) {
+    uint64_t both = hash_after(2, 3, false), life = hash_after(2, 3, true);
+    assert_true(both == hash_after(2, 3, false));
+    assert_true(both != hash_after(2, 0, false) && both != hash_after(0, 0, false) && both != hash_after(1, 3, false));
+    assert_int_equal(both == hash_after(3, 2, false), !is_map() && it->kind->reuse == KOLK_REUSE_LOWEST);
+    if (it->kind->generations != KOLK_GENERATIONS_NONE) assert_true(both != life);
+}
+
 int main(void) {
     static const contract contracts[] = {
         CONTRACT(test_every_changed_byte_is_refused, SAVES | LENT, IN(PLAIN)),
@@ -211,6 +274,8 @@ int main(void) {
         CONTRACT(test_lies_in_the_padding, SAVES, IN(PLAIN)),
         CONTRACT(test_hostile_conversions, SAVES, IN(PLAIN)),
         CONTRACT(test_without_a_conversion, SAVES, IN_EVERY_MODE),
+        CONTRACT(test_the_hash_of_objects, SAVES, IN_EVERY_MODE),
+        CONTRACT(test_the_hash_of_what_comes, SAVES, IN(PLAIN)),
     };
     return run_contracts(contracts, LENGTH_OF(contracts), NULL, plain_environment);
 }

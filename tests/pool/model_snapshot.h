@@ -8,6 +8,7 @@
 typedef struct moment {
     model then;
     block taken; /* has no bytes if there is no snapshot */
+    uint64_t hash;
 } moment;
 
 static inline void model_remember(model *m, moment *now) {
@@ -19,6 +20,7 @@ static inline void model_remember(model *m, moment *now) {
     free(now->taken.bytes);
     now->taken = take_snapshot(&m->pool);
     now->then = *m;
+    now->hash = kolk_pool_hash(&m->pool, NULL, NULL);
     model_assert(m, kolk_pool_snapshot(&m->pool, now->taken.bytes, now->taken.size - 1) == 0);
     model_ask_ages(m); /* which skips dead objects, and must not change the snapshot */
     block again = take_snapshot(&m->pool);
@@ -74,6 +76,7 @@ static inline void model_restore(model *m, const moment *past) {
     seal(again);
     model_assert(m, equals(again, past->taken));
     free(again.bytes);
+    model_assert(m, kolk_pool_hash(&m->pool, NULL, NULL) == past->hash);
 }
 
 #endif

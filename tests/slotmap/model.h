@@ -21,6 +21,7 @@ typedef struct record {
 /* A snapshot, and the part of the model that it brings back. */
 typedef struct moment {
     block taken; /* has no bytes if there is no snapshot */
+    uint64_t hash;
     record live[MODEL_MAX];
     uint32_t count;
     uint64_t keyed[MODEL_MAX];
@@ -312,6 +313,7 @@ static inline void model_walk(model *m) {
 static inline void model_remember(model *m) {
     free(m->past.taken.bytes);
     m->past = (moment){.taken = take_map_snapshot(&m->map), .count = m->count};
+    m->past.hash = kolk_slotmap_hash(&m->map, NULL, NULL);
     memcpy(m->past.live, m->live, sizeof m->past.live);
     memcpy(m->past.keyed, m->keyed, sizeof m->past.keyed);
     memcpy(m->past.lives, m->lives, sizeof m->past.lives);
@@ -339,7 +341,10 @@ static inline void model_restore(model *m) {
         for (uint32_t place = m->count; place < before; place++)
             model_assert(m, has_dead_fill(model_at(m, place), m->desc.object_size));
     block again = take_map_snapshot(&m->map);
-    if (!knows_address(m)) model_assert(m, equals(again, past->taken));
+    if (!knows_address(m)) {
+        model_assert(m, equals(again, past->taken));
+        model_assert(m, kolk_slotmap_hash(&m->map, NULL, NULL) == past->hash);
+    }
     free(again.bytes);
 }
 
