@@ -8,11 +8,14 @@
  *             recost of each voice
  *     calls   an alloc, and a free of a random object: 10,000 of 64 bytes are alive
  *     tick    kolk_pool_tick of 256 slots, in frames whose demand swings between 0 and 100,000 objects
+ *     rollback  a pool of 10,000 objects of 64 bytes: its hash, its snapshot, and deltas between two snapshots, of which
+ *             1 %, 10 % or all objects have 16 bytes changed, or of which 5 % died and as many were born
  * promise: pool.h "renewal after it enters the object: O(log n)" */
 #include "mallocs.h"
 #include "threads.h"
 
 #include <cmath>
+#include <utility>
 #include <vector>
 
 static std::vector<line> lines; /* of the current workload */
@@ -293,9 +296,92 @@ static void run_tick() {
     print_slowest("A tick, with a demand that swings between 0 and 100,000 objects");
 }
 
+/* ---- Rollback ---------------------------------------------------------------------------------------------------- */
+
+using bytes = std::vector<unsigned char>;
+
+/* Two moments of a pool, and what makes the later one of the earlier one. */
+struct moments {
+    things pool = {};
+    bytes base, now, delta, out;
+
+    moments(unsigned changed, unsigned replaced) { /* of 100 objects */
+        kolk_pool_desc desc = {};
+        desc.capacity = 11000;
+        succeed_or_exit(things_init(&pool, &desc));
+        random_index any{1u << 30}, percent{100};
+        std::vector<thing *> all(10000);
+        auto make = [&](thing *&it) {
+            it = things_alloc(&pool);
+            for (auto &word : it->words) word = static_cast<decltype(+word)>(any());
+        };
+        for (thing *&it : all) make(it);
+        for (int n = 0; n < 500; n++)
+            things_free(&pool, std::exchange(all[any() % all.size()], all.back())), all.pop_back();
+        base = snapshot();
+        for (thing *&it : all) {
+            if (percent() < changed) it->words[0]++, it->words[1]--;
+            if (percent() < replaced) things_free(&pool, it), it = nullptr;
+        }
+        for (thing *&it : all)
+            if (!it) make(it);
+        now = snapshot();
+        delta.resize(now.size() + 96);
+        delta.resize(kolk_snapshot_delta(base.data(), base.size(), now.data(), now.size(), delta.data(), delta.size()));
+        out.resize(now.size() + 96);
+    }
+    ~moments() { things_deinit(&pool); }
+    bytes snapshot() {
+        bytes made(things_snapshot_size(&pool));
+        things_snapshot(&pool, made.data(), made.size());
+        return made;
+    }
+    void compare() { kolk_snapshot_delta(base.data(), base.size(), now.data(), now.size(), out.data(), out.size()); }
+    void apply() {
+        size_t size = out.size();
+        succeed_or_exit(kolk_snapshot_apply(base.data(), base.size(), delta.data(), delta.size(), out.data(), &size));
+    }
+};
+
+template <typename call> samples times(size_t count, call once) {
+    samples found(count);
+    for (double &spent : found) {
+        double begin = now_ns();
+        once();
+        benchmark::ClobberMemory();
+        spent = now_ns() - begin;
+    }
+    return found;
+}
+
+static void run_rollback() {
+    static const struct {
+        const char *name;
+        unsigned changed, replaced;
+    } rows[] = {{"1 % changed", 1, 0}, {"10 % changed", 10, 0}, {"all changed", 100, 0}, {"5 % replaced", 0, 5}};
+    std::printf("\nBytes of a delta\n\n| | snapshot | delta |\n|---|---:|---:|\n");
+    for (auto &row : rows) {
+        auto it = std::make_shared<moments>(row.changed, row.replaced);
+        std::printf("| %s | %zu | %zu |\n", row.name, it->now.size(), it->delta.size());
+        lines.push_back({"delta", "", row.name, [=](size_t n) { return times(n, [&] { it->compare(); }); }, 8});
+        lines.push_back({"apply", "", row.name, [=](size_t n) { return times(n, [&] { it->apply(); }); }, 8});
+        if (row.changed != 1) continue;
+        auto save = [=] { things_snapshot(&it->pool, it->out.data(), it->out.size()); };
+        auto load = [=] { succeed_or_exit(things_restore(&it->pool, it->now.data(), it->now.size())); };
+        auto hash = [=] { benchmark::DoNotOptimize(things_hash(&it->pool, nullptr, nullptr)); };
+        auto copy = [=] { std::memcpy(it->out.data(), it->now.data(), it->now.size()); };
+        lines.push_back({"snapshot", "", "", [=](size_t n) { return times(n, save); }, 8});
+        lines.push_back({"restore", "", "", [=](size_t n) { return times(n, load); }, 8});
+        lines.push_back({"hash", "", "", [=](size_t n) { return times(n, hash); }, 8});
+        lines.push_back({"memcpy", "", "of a snapshot", [=](size_t n) { return times(n, copy); }, 8});
+    }
+    print_slowest("Rollback, with 9,500 objects of 64 bytes");
+}
+
 int main(int argc, char **argv) {
     std::printf("# The slowest calls\n");
-    static const workload all[] = {{"evict", run_evict}, {"calls", run_calls}, {"tick", run_tick}};
+    static const workload all[] = {
+        {"evict", run_evict}, {"calls", run_calls}, {"tick", run_tick}, {"rollback", run_rollback}};
     for (const workload &it : all) {
         bool asked = argc == 1;
         for (int n = 1; n < argc; n++) asked |= std::strcmp(argv[n], it.name) == 0;

@@ -184,13 +184,18 @@ extern "C" {
     /* a snapshot that cannot be made or restored */                                                                   \
     X(KOLK_NO_SNAPSHOT, 200, "a pool with setup or teardown, or a slot map with move, has no snapshots")               \
     X(KOLK_IN_HOOK, 201, "a hook of the pool is running")                                                              \
-    X(KOLK_NOT_A_SNAPSHOT, 202, "the block is not a snapshot of a pool of this kind")                                  \
+    X(KOLK_NOT_A_SNAPSHOT, 202, "these bytes are not a snapshot of a pool of this kind, or not a delta or saved file") \
     X(KOLK_OTHER_BYTE_ORDER, 203, "the snapshot comes from a machine with a different byte order")                     \
     X(KOLK_OTHER_VERSION, 204, "the snapshot has a different version of the format")                                   \
     X(KOLK_DAMAGED_SNAPSHOT, 205, "the snapshot is cut off or changed: its size or its checksum is wrong")             \
     X(KOLK_OTHER_POOL, 206,                                                                                            \
       "the snapshot comes from a pool with a different object_size, reuse, generations, ages or tag")                  \
     X(KOLK_FORGED_SNAPSHOT, 207, "the snapshot is complete, but describes a state that no pool can be in")             \
+    X(KOLK_NO_ROOM, 208, "the snapshot needs more bytes than there is room for")                                       \
+    X(KOLK_OTHER_BASE, 209, "the delta was made against another snapshot")                                             \
+    X(KOLK_NO_FILE, 210, "there is no file of this name")                                                              \
+    X(KOLK_NOT_READ, 211, "the file cannot be read: errno says why")                                                   \
+    X(KOLK_NOT_SAVED, 212, "the file could not be written, and an older one is still whole: errno says why")           \
     /* a bug of the caller: reported to the failure handler */                                                         \
     X(KOLK_DOUBLE_FREE, 300, "double free")                                                                            \
     X(KOLK_DEAD_OBJECT, 301, "the object is free")                                                                     \

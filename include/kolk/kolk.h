@@ -12,6 +12,7 @@
 #include "resource.h"
 #include "shared.h"
 #include "slotmap.h"
+#include "snapshot.h"
 #include "typed.h"
 
 #endif

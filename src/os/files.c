@@ -56,6 +56,7 @@ void kolk_text_release_(kolk_text_ *text) {
 /* ---- The file itself --------------------------------------------------------------------------------------------- */
 
 #ifdef _WIN32
+#include <io.h>
 #include <windows.h>
 
 #define EXCLUSIVE "wb" /* the C library of Windows does not support "x" */
@@ -80,12 +81,23 @@ static void keep_permissions(FILE *file, const file_facts *old) {
     (void)file, (void)old;
 }
 
-static bool replace_file(const char *name, const char *by) {
-    return MoveFileExA(by, name, MOVEFILE_REPLACE_EXISTING);
+static bool replace_file(const char *name, const char *by, bool lasting) {
+    return MoveFileExA(by, name, MOVEFILE_REPLACE_EXISTING | (lasting ? MOVEFILE_WRITE_THROUGH : 0));
+}
+
+static bool flush_to_disk(FILE *file) {
+    return fflush(file) == 0 && _commit(_fileno(file)) == 0;
+}
+
+static bool flush_folder_of(const char *name) {
+    (void)name; /* MOVEFILE_WRITE_THROUGH has done it */
+    return true;
 }
 #else
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 _Static_assert(FILENAME_MAX >= PATH_MAX, "realpath writes so much");
 
@@ -112,8 +124,34 @@ static void keep_permissions(FILE *file, const file_facts *old) {
     (void)ignored;
 }
 
-static bool replace_file(const char *name, const char *by) {
+static bool replace_file(const char *name, const char *by, bool lasting) {
+    (void)lasting;
     return rename(by, name) == 0;
+}
+
+/* What cannot be flushed, such as a pipe, or a folder in some file systems, has nothing to wait for. */
+static bool flush_descriptor(int file) {
+#ifdef F_FULLFSYNC /* macOS, where fsync leaves the bytes in the disk's cache */
+    if (fcntl(file, F_FULLFSYNC) == 0) return true;
+#endif
+    return fsync(file) == 0 || errno == EINVAL || errno == ENOTSUP;
+}
+
+static bool flush_to_disk(FILE *file) {
+    return fflush(file) == 0 && flush_descriptor(fileno(file));
+}
+
+static bool flush_folder_of(const char *name) {
+    char folder[FILENAME_MAX] = ".";
+    const char *last = strrchr(name, '/');
+    if (last) memcpy(folder, name, (size_t)(last + 1 - name)), folder[last + 1 - name] = 0;
+    int file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (file < 0) return false;
+    bool flushed = flush_descriptor(file);
+    int reason = errno;
+    close(file);
+    errno = reason;
+    return flushed;
 }
 #endif
 
@@ -147,13 +185,16 @@ bool kolk_file_begin_(kolk_new_file_ *file, const char *name) {
     return file->out;
 }
 
-bool kolk_file_end_(kolk_new_file_ *file) {
+bool kolk_file_end_(kolk_new_file_ *file, bool lasting) {
     KOLK_ASSERT_(file->out);
-    bool written = !ferror(file->out);
-    if (fclose(file->out) != 0) written = false;
-    if (!file->beside) return written;
-    if (written && replace_file(file->name, file->own_name)) return true;
+    bool written = !ferror(file->out) && (!lasting || flush_to_disk(file->out));
+    int reason = errno;
+    if (fclose(file->out) != 0 && written) written = false, reason = errno;
+    if (!file->beside) return errno = reason, written;
+    if (written && replace_file(file->name, file->own_name, lasting)) return !lasting || flush_folder_of(file->name);
+    if (written) reason = errno;
     remove(file->own_name);
+    errno = reason;
     return false;
 }
 

@@ -1,4 +1,4 @@
-/* files.h: text files, each read as a whole and replaced as a whole. Not in freestanding builds. */
+/* files.h: files, each read as a whole and replaced as a whole. Not in freestanding builds. */
 #ifndef KOLK_SRC_FILES_H
 #define KOLK_SRC_FILES_H
 
@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* The text lies on pages of its own. A zero-initialised struct is the empty text. */
+/* The text, or other bytes, lie on pages of their own. A zero-initialised struct is the empty text. */
 typedef struct kolk_text_ {
     char *start;
     size_t length;
@@ -37,7 +37,10 @@ typedef struct kolk_new_file_ {
 /* Returns false if the new file cannot be created; nothing has changed then. */
 bool kolk_file_begin_(kolk_new_file_ *file, const char *name);
 
-/* Returns false if the new file could not be written; the old file is unchanged then. */
-bool kolk_file_end_(kolk_new_file_ *file);
+/* Returns false if the new file could not be written; the old file is unchanged then. If the file is `lasting`, it is on
+ * the disk before it replaces the old one, and so is the replacement when this returns: whenever the system crashes,
+ * the name has one of them, as a whole. Then false may also mean that only the last of these steps has failed. errno
+ * tells what has failed. */
+bool kolk_file_end_(kolk_new_file_ *file, bool lasting);
 
 #endif

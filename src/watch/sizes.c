@@ -173,7 +173,7 @@ static bool update_file(kolk_sizes_file_ *file, const char *name) {
     bool written = kolk_file_begin_(&new, name);
     if (written) {
         kolk_sizes_file_write_(new.out, file, &sizes.needs, &sizes.scenes);
-        written = kolk_file_end_(&new);
+        written = kolk_file_end_(&new, false);
     }
     if (!written) kolk_fail_(bad, "\"%s\" cannot be written; this was measured:", name);
     return written;

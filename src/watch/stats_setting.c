@@ -91,7 +91,7 @@ static bool replace_stats_file(const kolk_records_ *records) {
     kolk_new_file_ file;
     if (!kolk_file_begin_(&file, stats_setting.file)) return false;
     kolk_records_write_(records, stats_setting.format, put_to_file, file.out);
-    return kolk_file_end_(&file);
+    return kolk_file_end_(&file, false);
 }
 
 /* Adds a line to the file, which is opened each time, because it may have been moved away. */
