@@ -13,7 +13,7 @@
  * The bytes are snapshots of pools or slot maps, several of them one behind the other, your own bytes, or all of this.
  * Snapshots of pools and slot maps come first, each where the other piece has it, so that their deltas are small.
  *
- * Cost      O(bytes of both pieces), by words of 8. docs/measured.md states times and sizes.
+ * Cost      O(bytes of both pieces), by words of 8. bench/README.md states times and sizes.
  * Memory    yours; `save` and `load` use pages of the system as long as they run. Never malloc.
  * Contents  a delta and a file are in the machine's byte order, and contain the number of their format, sizes, and a
  *           checksum. Whatever their bytes are, nothing is read or written outside the memory that you give, and a

@@ -94,7 +94,7 @@ static size_t count_different(const unsigned char *a, const unsigned char *b, si
 }
 
 /* Compares the next bytes of both, which belong together from the first on. */
-static void compare(encoder *to, uint64_t base_size, uint64_t now_size) {
+static void compare_bytes(encoder *to, uint64_t base_size, uint64_t now_size) {
     size_t gone = (size_t)base_size, added = (size_t)now_size, both = gone < added ? gone : added;
     gone -= both;
     added -= both;
@@ -109,15 +109,16 @@ static void compare(encoder *to, uint64_t base_size, uint64_t now_size) {
 }
 
 /* What a block says of itself. The bits of a slot map have no words. */
-typedef struct shape {
+typedef struct block_shape {
     kolk_parts_ at;
     const unsigned char *live;
     uint64_t words;
     uint32_t object_size;
-} shape;
+} block_shape;
 
 /* Is this the start of such a block? Only its limits need to be right, as nothing else is read by them. */
-static bool has_start(const unsigned char *bytes, size_t left, size_t header_size, const char *magic, uint32_t format) {
+static bool has_block_start(const unsigned char *bytes, size_t left, size_t header_size, const char *magic,
+                            uint32_t format) {
     kolk_snapshot_start_ start, right;
     if (left < header_size) return false;
     memcpy(&start, bytes, sizeof start);
@@ -125,37 +126,37 @@ static bool has_start(const unsigned char *bytes, size_t left, size_t header_siz
     return memcmp(&start, &right, sizeof start) == 0;
 }
 
-static bool is_pool_shape(const unsigned char *bytes, size_t left, shape *is) {
+static bool is_pool_shape(const unsigned char *bytes, size_t left, block_shape *is) {
     kolk_pool_header_ head;
     uint64_t live = 0;
-    if (!has_start(bytes, left, sizeof head, POOL_MAGIC, POOL_FORMAT)) return false;
+    if (!has_block_start(bytes, left, sizeof head, POOL_MAGIC, POOL_FORMAT)) return false;
     memcpy(&head, bytes, sizeof head);
     if (!kolk_pool_header_is_possible_(&head)) return false;
-    *is = (shape){kolk_pool_parts_(&head), bytes + sizeof head, kolk_bits_words_(head.fresh), head.object_size};
+    *is = (block_shape){kolk_pool_parts_(&head), bytes + sizeof head, kolk_bits_words_(head.fresh), head.object_size};
     if (is->at.size > left) return false;
     for (uint64_t i = 0; i < is->words; i++) live += kolk_bits_count_(kolk_snapshot_load64_(is->live + i * 8));
     return live == head.live;
 }
 
-static bool is_map_shape(const unsigned char *bytes, size_t left, shape *is) {
+static bool is_map_shape(const unsigned char *bytes, size_t left, block_shape *is) {
     kolk_map_header_ head;
-    if (!has_start(bytes, left, sizeof head, MAP_MAGIC, MAP_FORMAT)) return false;
+    if (!has_block_start(bytes, left, sizeof head, MAP_MAGIC, MAP_FORMAT)) return false;
     memcpy(&head, bytes, sizeof head);
-    *is = (shape){kolk_map_parts_(&head), bytes + sizeof head, 0, head.object_size};
+    *is = (block_shape){kolk_map_parts_(&head), bytes + sizeof head, 0, head.object_size};
     return is->at.size <= left;
 }
 
-static bool is_shape(const unsigned char *bytes, const unsigned char *end, shape *is) {
+static bool is_shape(const unsigned char *bytes, const unsigned char *end, block_shape *is) {
     size_t left = (size_t)(end - bytes);
     return is_pool_shape(bytes, left, is) || is_map_shape(bytes, left, is);
 }
 
-static uint64_t live_word(const shape *of, uint64_t i) {
+static uint64_t live_word(const block_shape *of, uint64_t i) {
     return i < of->words ? kolk_snapshot_load64_(of->live + i * 8) : 0;
 }
 
 /* Compares the objects of pools. Objects of the same slots lie beside each other in both blocks. */
-static void compare_slots(encoder *to, const shape *base, const shape *now) {
+static void compare_slots(encoder *to, const block_shape *base, const block_shape *now) {
     uint64_t size = base->object_size, same = 0;
     for (uint64_t i = 0; i < base->words || i < now->words; i++) {
         uint64_t then = live_word(base, i), live = live_word(now, i), either = then | live;
@@ -163,32 +164,32 @@ static void compare_slots(encoder *to, const shape *base, const shape *now) {
             same += kolk_bits_count_(live);
             continue;
         }
-        compare(to, same * size, same * size);
+        compare_bytes(to, same * size, same * size);
         same = 0;
         for (; either; either &= either - 1) {
             uint64_t bit = either & ~(either - 1);
-            compare(to, then & bit ? size : 0, live & bit ? size : 0);
+            compare_bytes(to, then & bit ? size : 0, live & bit ? size : 0);
         }
     }
-    compare(to, same * size, same * size);
+    compare_bytes(to, same * size, same * size);
 }
 
 /* Compares the blocks of pools or slot maps that both begin with. Returns false if they begin with something else. */
 static bool compare_blocks(encoder *to) {
-    shape base, now;
+    block_shape base, now;
     if (!is_shape(to->base, to->base_end, &base) || !is_shape(to->now, to->now_end, &now)) return false;
     if (base.at.live != now.at.live || base.object_size != now.object_size) return false;
     const unsigned char *from = to->base;
-    compare(to, base.at.live, now.at.live);
-    compare(to, base.at.generations - base.at.live, now.at.generations - now.at.live);
-    compare(to, base.at.links - base.at.generations, now.at.links - now.at.generations);
-    compare(to, base.at.objects - base.at.links, now.at.objects - now.at.links);
+    compare_bytes(to, base.at.live, now.at.live);
+    compare_bytes(to, base.at.generations - base.at.live, now.at.generations - now.at.live);
+    compare_bytes(to, base.at.links - base.at.generations, now.at.links - now.at.generations);
+    compare_bytes(to, base.at.objects - base.at.links, now.at.objects - now.at.links);
     if (base.words || now.words)
         compare_slots(to, &base, &now);
     else
-        compare(to, base.at.padding - base.at.objects, now.at.padding - now.at.objects);
+        compare_bytes(to, base.at.padding - base.at.objects, now.at.padding - now.at.objects);
     KOLK_ASSERT_(to->base == from + base.at.padding);
-    compare(to, base.at.size - base.at.padding, now.at.size - now.at.padding);
+    compare_bytes(to, base.at.size - base.at.padding, now.at.size - now.at.padding);
     return true;
 }
 
@@ -209,7 +210,7 @@ size_t kolk_snapshot_delta(const void *base, size_t base_size, const void *now, 
                          false};
     encoder to = all;
     while (compare_blocks(&to)) {}
-    compare(&to, (uint64_t)(to.base_end - to.base), (uint64_t)(to.now_end - to.now));
+    compare_bytes(&to, (uint64_t)(to.base_end - to.base), (uint64_t)(to.now_end - to.now));
     put_operation(&to);
     if (to.full) { /* all bytes at once have the least overhead */
         to = all;
@@ -225,7 +226,7 @@ size_t kolk_snapshot_delta(const void *base, size_t base_size, const void *now, 
 
 /* ---- Applying ---------------------------------------------------------------------------------------------------- */
 
-static bool take_number(const unsigned char **at, const unsigned char *end, uint64_t *number) {
+static bool take_delta_number(const unsigned char **at, const unsigned char *end, uint64_t *number) {
     *number = 0;
     for (unsigned shift = 0; *at < end && shift < 63; shift += 7) {
         unsigned char byte = *(*at)++;
@@ -236,7 +237,7 @@ static bool take_number(const unsigned char **at, const unsigned char *end, uint
 }
 
 /* Copies n of the bytes that are left to the end of `out`. Returns false if there are fewer, or too little room. */
-static bool take_bytes(const unsigned char **from, uint64_t *left, unsigned char **out, uint64_t *room, uint64_t n) {
+static bool take_some(const unsigned char **from, uint64_t *left, unsigned char **out, uint64_t *room, uint64_t n) {
     if (n > *left || n > *room) return false;
     if (n == 0) return true;
     memcpy(*out, *from, (size_t)n);
@@ -248,15 +249,16 @@ static bool take_bytes(const unsigned char **from, uint64_t *left, unsigned char
 }
 
 /* Carries out the operations up to the zeros before the checksum. */
-static bool operate(const delta_header *head, const unsigned char *base, const unsigned char *delta,
-                    const unsigned char *end, unsigned char *out) {
+static bool carry_out(const delta_header *head, const unsigned char *base, const unsigned char *delta,
+                      const unsigned char *end, unsigned char *out) {
     uint64_t base_left = head->base_size, room = head->size, kept, added, gone;
     do {
-        if (!take_number(&delta, end, &kept) || !take_number(&delta, end, &added) || !take_number(&delta, end, &gone))
+        if (!take_delta_number(&delta, end, &kept) || !take_delta_number(&delta, end, &added) ||
+            !take_delta_number(&delta, end, &gone))
             return false;
         uint64_t delta_left = (uint64_t)(end - delta);
-        if (!take_bytes(&base, &base_left, &out, &room, kept)) return false;
-        if (!take_bytes(&delta, &delta_left, &out, &room, added) || gone > base_left) return false;
+        if (!take_some(&base, &base_left, &out, &room, kept)) return false;
+        if (!take_some(&delta, &delta_left, &out, &room, added) || gone > base_left) return false;
         base += gone;
         base_left -= gone;
     } while (room || base_left);
@@ -278,7 +280,7 @@ kolk_status kolk_snapshot_apply(const void *base, size_t base_size, const void *
     size_t room = *size;
     *size = (size_t)head.size;
     if (room < head.size) return KOLK_NO_ROOM;
-    if (!operate(&head, bytes_or_none(base), bytes + sizeof head, bytes + delta_size - 8, block))
+    if (!carry_out(&head, bytes_or_none(base), bytes + sizeof head, bytes + delta_size - 8, block))
         return KOLK_FORGED_SNAPSHOT;
     kolk_tools_copied_(block, (size_t)head.size);
     return kolk_hash_bytes_(block, (size_t)head.size) == head.hash ? KOLK_OK : KOLK_OTHER_BASE;

@@ -67,7 +67,7 @@ for path in ("docs/README.md", "examples/README.md"):
 contributing, architecture, base = read("CONTRIBUTING.md"), read("ARCHITECTURE.md"), read("include/kolk/base.h")
 headers = "".join(map(read, sorted(glob.glob("include/kolk/*.h"))))
 folders = names("src/*/")
-members = {name[:-2] for name in names("include/kolk/*.h")} - {"base", "budget", "compiler", "kolk", "typed"}
+members = {name[:-2] for name in names("include/kolk/*.h")} - {"base", "budget", "compiler", "kolk", "snapshot", "typed"}
 compare("tests/build/lists.py: LISTS", [path.split("/")[1] for path in LISTS], folders - {"base", "core", "ffi", "os"})
 compare("ARCHITECTURE.md: Floors", [name.removeprefix("src/") for row in find(r"^\| (`src[^|]*)\|", architecture) for name in cells(row)], folders)
 compare("ARCHITECTURE.md: include/kolk", find(r"`([a-z]+\.h)`", " ".join(find(r"^\| `include/kolk` .*", architecture))), names("include/kolk/*.h", "kolk.h"))

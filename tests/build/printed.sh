@@ -56,7 +56,7 @@ for example in "$folder"/*.c; do
   [[ -n $expected ]] || { echo "$name: FAILED: it does not say what it prints"; failed=1; }
   check "$name" "$expected" "$(cd "$folder" && ${EMULATOR:-} ./program)"
 done
-for header in $(basename -as .h include/kolk/*.h | grep -vxE 'base|budget|compiler|kolk|typed') "${!adapters[@]}"; do
+for header in $(basename -as .h include/kolk/*.h | grep -vxE 'base|budget|compiler|kolk|snapshot|typed') "${!adapters[@]}"; do
   [[ -e $folder/${header}_1.c ]] || { echo "$header.h: FAILED: no example is found in it"; failed=1; }
 done
 

@@ -258,7 +258,7 @@ static uint64_t hash_after(int first, int second, bool life) {
 }
 
 /* Where objects are, the number of lives and the order of reuse count, even if all objects are equal.
- * promise: pool.h "It covers the live ... next allocs return"; slotmap.h "It covers what a ... their order" */
+ * promise: pool.h "It covers the live"; slotmap.h "It covers what a" */
 static void test_the_hash_of_what_comes(void **state) {
     uint64_t both = hash_after(2, 3, false), life = hash_after(2, 3, true);
     assert_true(both == hash_after(2, 3, false));

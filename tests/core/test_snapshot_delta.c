@@ -43,7 +43,8 @@ static size_t there_and_back(block base, block now) {
 /* ---- Bytes of any kind ------------------------------------------------------------------------------------------- */
 
 /* Pieces of all sizes, equal, similar and different, also empty ones.
- * promise: snapshot.h "Writes what makes ... always suffices", "Makes the same `now` again at `block`" */
+ * promise: snapshot.h "Writes what makes", "now_size + 96 always suffices", "Makes the same `now` again", "A base of size
+ * 0 may be NULL" */
 static void test_any_bytes(void **state) {
     uint64_t seed = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL)), random = seed;
     print_message("KOLK_TEST_SEED=%" PRIu64 "\n", seed);
@@ -75,7 +76,8 @@ static void test_any_bytes(void **state) {
     free(nothing.bytes);
 }
 
-/* Nothing is written behind the room, whatever it is. promise: snapshot.h "Returns 0 if `room` is too small" */
+/* Nothing is written behind the room, whatever it is.
+ * promise: snapshot.h "*size is the room there ... says how much" */
 static void test_too_little_room(void **state) {
     block base = new_block(500), now = new_block(500);
     memset(base.bytes, 1, 500);
@@ -89,7 +91,7 @@ static void test_too_little_room(void **state) {
         if (size) assert_memory_equal(delta.bytes, right.bytes, size);
         free(delta.bytes);
     }
-    for (size_t room = 0; room < now.size; room++) { /* promise: snapshot.h "KOLK_NO_ROOM: ... how much" */
+    for (size_t room = 0; room < now.size; room++) {
         block out = new_block(room);
         size_t size = room;
         assert_int_equal(kolk_snapshot_apply(base.bytes, base.size, right.bytes, right.size, out.bytes, &size),
@@ -122,7 +124,8 @@ static block two_blocks(const kolk_pool *pool, const kolk_slotmap *map) {
 
 /* One object is changed, one dies and one is born: the delta has these bytes, and not those behind them. 100 bytes
  * are for the orders, the generations, the counts and the checksums.
- * promise: snapshot.h "about what has changed ... at the same places", "several of them one behind the other" */
+ * promise: snapshot.h "Objects of pools are compared ... adds 4 bytes a slot", "The bytes are snapshots ... where the other
+ * piece has it" */
 static void test_births_and_deaths(void **state) {
     for (size_t n = 0; n < LENGTH_OF(orders); n++) {
         uint64_t random = 5;

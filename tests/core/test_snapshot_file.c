@@ -91,7 +91,7 @@ static bool is_there(const char *name) {
 
 /* ---- What is saved ----------------------------------------------------------------------------------------------- */
 
-/* promise: snapshot.h "Saves these bytes in a file ... then renamed", "Loads what kolk_snapshot_save ... too" */
+/* promise: snapshot.h "Saves these bytes in a file ... then renamed", "Loads what kolk_snapshot_save" */
 static void test_there_and_back(void **state) {
     static unsigned char bytes[100000], again[100000];
     for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (unsigned char)(i * i >> 3);
@@ -130,7 +130,7 @@ static void test_links_and_permissions_stay(void **state) {
 
 /* ---- What goes wrong --------------------------------------------------------------------------------------------- */
 
-/* promise: snapshot.h "KOLK_NO_FILE ... changed", "KOLK_NOT_SAVED: see errno" */
+/* promise: snapshot.h "KOLK_NO_FILE: there is none ... it is not such a file", "KOLK_NOT_SAVED: see errno" */
 static void test_names(void **state) {
     size_t size = 0;
     char inside[120];

@@ -92,7 +92,7 @@ static kolk_pool_desc random_desc(uint64_t random) {
     if ((a) != (b)) fail_msg("KOLK_TEST_SEED=%" PRIu64 ": frame %u: " #a " differs", seed, frame)
 
 /* The last frames again and again: only the last time are their steps the right ones.
- * promise: pool.h "A restored pool has the hash", "Every handle that was valid ... since" */
+ * promise: pool.h "A restored pool has the hash", "Every handle that was valid" */
 static void test_the_same_future(void **state) {
     seed = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL));
     print_message("KOLK_TEST_SEED=%" PRIu64 "\n", seed);
@@ -123,9 +123,43 @@ static void test_the_same_future(void **state) {
     }
 }
 
+static uint64_t first_byte(const void *object, void *context) {
+    return *(const unsigned char *)object;
+}
+
+/* promise: pool.h "The same kolk gives the same hash on every machine"; slotmap.h "The same kolk gives the same hash on
+ * every machine" */
+static void test_published_hashes(void **state) {
+    static const uint64_t expected[] = {UINT64_C(0x9cd68b1e0116c9a6), UINT64_C(0x148c7c2c4fb05fed),
+                                        UINT64_C(0x4c85e078ae4fcc4c)};
+    kolk_slotmap map;
+    kolk_handle handles[5];
+    for (size_t n = 0; n < LENGTH_OF(orders); n++) {
+        kolk_pool pool;
+        kolk_pool_desc desc = {.name = "h", .object_size = 5, .capacity = 9, .reuse = orders[n], .ages = true};
+        assert_int_equal(kolk_pool_init(&pool, &desc), KOLK_OK);
+        for (int i = 0; i < 6; i++) memset(kolk_pool_alloc(&pool), i + 1, 5);
+        for (uint32_t i = 0; i < 6; i += 2) assert_true(kolk_pool_free_at(&pool, i));
+        memset(kolk_pool_alloc(&pool), 77, 5);
+        uint64_t hash = kolk_pool_hash(&pool, first_byte, NULL);
+        if (hash != expected[n]) fail_msg("%zu: %#" PRIx64, n, hash);
+        kolk_pool_clear(&pool);
+        kolk_pool_deinit(&pool);
+    }
+    assert_int_equal(kolk_slotmap_init(&map, &(kolk_slotmap_desc){.name = "h", .object_size = 5, .capacity = 9}),
+                     KOLK_OK);
+    for (int i = 0; i < 5; i++) memset(kolk_slotmap_add(&map, &handles[i]), i + 1, 5);
+    assert_true(kolk_slotmap_remove(&map, handles[1]));
+    uint64_t hash = kolk_slotmap_hash(&map, first_byte, NULL);
+    if (hash != UINT64_C(0x68ad9420bbe7f0fc)) fail_msg("%#" PRIx64, hash);
+    kolk_slotmap_clear(&map);
+    kolk_slotmap_deinit(&map);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_the_same_future, plain_environment),
+        cmocka_unit_test_setup(test_published_hashes, plain_environment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

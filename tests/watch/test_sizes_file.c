@@ -286,7 +286,7 @@ static void test_a_file_that_is_cut_short_takes_no_place(void **state) {
     assert_true(kolk_file_begin_(&new, path));
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
     fprintf(new.out, "%100s", "a = 2\n");
-    bool written = kolk_file_end_(&new);
+    bool written = kolk_file_end_(&new, false);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     assert_false(written);
     assert_string_equal(read_file(), "a = 1\n");
