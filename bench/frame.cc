@@ -8,8 +8,8 @@
  *             recost of each voice
  *     calls   an alloc, and a free of a random object: 10,000 of 64 bytes are alive
  *     tick    kolk_pool_tick of 256 slots, in frames whose demand swings between 0 and 100,000 objects
- *     rollback  a pool of 10,000 objects of 64 bytes: its hash, its snapshot, and deltas between two snapshots, of which
- *             1 %, 10 % or all objects have 16 bytes changed, or of which 5 % died and as many were born
+ *     rollback  a pool of 9,500 objects of 64 bytes: its hash, its snapshot, and deltas of two snapshots, between which
+ *             16 bytes of 1 %, 10 % or all objects have changed, or 5 % have died and as many were born
  * promise: pool.h "renewal after it enters the object: O(log n)" */
 #include "mallocs.h"
 #include "threads.h"

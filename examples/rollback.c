@@ -1,6 +1,7 @@
 /* Rollback netcode: a peer goes on without waiting for the other player's input, guesses that nothing was pressed, and
- * when the input arrives late, goes back to its frame and repeats the frames since then. Only what changed in each frame
- * is kept, as deltas that lead back. Then both peers have the same state, which they show each other by a hash. */
+ * when the input arrives late, goes back to its frame and repeats the frames since then. Only what changed in each
+ * frame is kept, as deltas that lead back. Then both peers have the same state, which they show each other by a hash.
+ * */
 #include "kolk.h"
 #include <stdio.h>
 #include <stdlib.h>

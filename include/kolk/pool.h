@@ -508,7 +508,7 @@ kolk_status kolk_pool_restore_converted(kolk_pool *pool, const void *block, size
 /* A hash of the pool's state, by which two peers of a game notice that their simulations differ. It covers the live
  * objects, in which slots they are, the generations of all slots, and the orders of reuse and of births: what a
  * snapshot covers and what decides which handles the next allocs return. A restored pool has the hash that it had at
- * the snapshot, also if it has grown since.
+ * the snapshot, even if its capacity has risen.
  *
  * `hash` returns the hash of one object. Use it to leave out padding, pointers, and what peers need not agree on; it
  * must not change the pool. NULL: all bytes of the object count, in the machine's byte order. The same kolk gives the

@@ -103,9 +103,9 @@ typedef struct kolk_slotmap_desc {
 
 /* Hooks must return. Each may call the functions that take a const map; but snapshots are impossible (see
  * kolk_slotmap_snapshot_size), and is_valid may be false meanwhile. What on_remove may change is said there; the others
- * (on_move, move, `compare` of a sort, `convert` of a restore, `hash`) must not change the map. Anything else is a bug of the
- * caller (KOLK_IN_HOOK): it changes nothing, and returns NULL, false or 0; but rebind, restore and reserve only return
- * KOLK_IN_HOOK. */
+ * (on_move, move, `compare` of a sort, `convert` of a restore, `hash`) must not change the map. Anything else is a bug
+ * of the caller (KOLK_IN_HOOK): it changes nothing, and returns NULL, false or 0; but rebind, restore and reserve only
+ * return KOLK_IN_HOOK. */
 
 /* ---- Struct: read any field, write none -------------------------------------------------------------------------- */
 

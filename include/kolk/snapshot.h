@@ -30,18 +30,18 @@
 extern "C" {
 #endif
 
-/* Writes what makes `now` out of `base`, and returns its size in bytes: about what has changed, and 56 bytes. Objects of
- * pools are compared with those in the same slots, so births and deaths cost no more than their own objects; those of
- * slot maps with those at the same places. (A pool without free slots has no order of reuse in its snapshot. So its
- * first free slot adds 4 bytes a slot.) Returns 0 if `room` is too small; now_size + 96 always suffices. The delta
- * must not overlap the two. A base of size 0 may be NULL. */
+/* Writes what makes `now` out of `base`, and returns its size in bytes: about what has changed, and 56 bytes. Objects
+ * of pools are compared with those in the same slots, so births and deaths cost no more than their own objects; those
+ * of slot maps with those at the same places. (A pool without free slots has no order of reuse in its snapshot. So its
+ * first free slot adds 4 bytes a slot.) Returns 0 if `room` is too small; now_size + 96 always suffices. The delta must
+ * not overlap the two. A base of size 0 may be NULL. */
 KOLK_API_ size_t kolk_snapshot_delta(const void *base, size_t base_size, const void *now, size_t now_size, void *delta,
                                      size_t room);
 
 /* Makes the same `now` again at `block`, which must not overlap the others. *size is the room there, in bytes, and
- * becomes the size of the block. KOLK_NO_ROOM: the block needs more, and *size says how much. KOLK_OTHER_BASE: the delta
- * was made against other bytes. KOLK_NOT_A_SNAPSHOT, KOLK_OTHER_BYTE_ORDER, KOLK_OTHER_VERSION, KOLK_DAMAGED_SNAPSHOT,
- * KOLK_FORGED_SNAPSHOT: as for a restore. After an error, what is at `block` is of no use. */
+ * becomes the size of the block. KOLK_NO_ROOM: the block needs more, and *size says how much. KOLK_OTHER_BASE: the
+ * delta was made against other bytes. KOLK_NOT_A_SNAPSHOT, KOLK_OTHER_BYTE_ORDER, KOLK_OTHER_VERSION,
+ * KOLK_DAMAGED_SNAPSHOT, KOLK_FORGED_SNAPSHOT: as for a restore. After an error, what is at `block` is of no use. */
 KOLK_API_ kolk_status kolk_snapshot_apply(const void *base, size_t base_size, const void *delta, size_t delta_size,
                                           void *block, size_t *size);
 
@@ -51,13 +51,15 @@ KOLK_API_ kolk_status kolk_snapshot_apply(const void *base, size_t base_size, co
  * old file's permissions stay, and a symbolic link still leads to the file. KOLK_NOT_SAVED: see errno; the old file is
  * unchanged, unless the last step has failed, the flush of the folder: then the new file is complete, but may be gone
  * after a crash of the system. KOLK_NO_MEMORY: nothing has changed. Not in freestanding builds. */
-KOLK_HOSTED_("files") kolk_status kolk_snapshot_save(const char *path, const void *block, size_t size);
+KOLK_HOSTED_("files")
+kolk_status kolk_snapshot_save(const char *path, const void *block, size_t size);
 
-/* Loads what kolk_snapshot_save has written, as kolk_snapshot_apply does: *size is the room, then the size; to learn it,
- * call with room 0 first, which reads the file too. KOLK_NO_FILE: there is none, as before the first save.
- * KOLK_NOT_READ: see errno. KOLK_NOT_A_SNAPSHOT, KOLK_DAMAGED_SNAPSHOT and the others: it is not such a file, or has been
- * changed. Not in freestanding builds. */
-KOLK_HOSTED_("files") kolk_status kolk_snapshot_load(const char *path, void *block, size_t *size);
+/* Loads what kolk_snapshot_save has written, as kolk_snapshot_apply does: *size is the room, then the size; to learn
+ * it, call with room 0 first, which reads the file too. KOLK_NO_FILE: there is none, as before the first save.
+ * KOLK_NOT_READ: see errno. KOLK_NOT_A_SNAPSHOT, KOLK_DAMAGED_SNAPSHOT and the others: it is not such a file, or has
+ * been changed. Not in freestanding builds. */
+KOLK_HOSTED_("files")
+kolk_status kolk_snapshot_load(const char *path, void *block, size_t *size);
 
 #ifdef __cplusplus
 }

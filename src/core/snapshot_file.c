@@ -1,5 +1,5 @@
-/* snapshot_file.c: files of snapshots. A file is a delta against nothing (snapshot_delta.c), which has the sizes and the
- * checksum that a file needs. Not in freestanding builds. */
+/* snapshot_file.c: files of snapshots. A file is a delta against nothing (snapshot_delta.c), which has the sizes and
+ * the checksum that a file needs. Not in freestanding builds. */
 #include "kolk/snapshot.h"
 
 #if KOLK_HOSTED

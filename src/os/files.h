@@ -37,8 +37,8 @@ typedef struct kolk_new_file_ {
 /* Returns false if the new file cannot be created; nothing has changed then. */
 bool kolk_file_begin_(kolk_new_file_ *file, const char *name);
 
-/* Returns false if the new file could not be written; the old file is unchanged then. If the file is `lasting`, it is on
- * the disk before it replaces the old one, and so is the replacement when this returns: whenever the system crashes,
+/* Returns false if the new file could not be written; the old file is unchanged then. If the file is `lasting`, it is
+ * on the disk before it replaces the old one, and so is the replacement when this returns: whenever the system crashes,
  * the name has one of them, as a whole. Then false may also mean that only the last of these steps has failed. errno
  * tells what has failed. */
 bool kolk_file_end_(kolk_new_file_ *file, bool lasting);

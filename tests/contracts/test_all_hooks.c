@@ -603,8 +603,8 @@ static const row map_rows[] = {
     {"kolk_slotmap_get", map_look, "wwwwwwwwwwwww"},
 };
 
-/* promise: slotmap.h "Returns 0 inside a hook", "The hook may remove ... all the same", "Each may call ... return KOLK_IN_HOOK", "replaces the
- * hooks ... KOLK_IN_HOOK or KOLK_MOVED", "In it, handle_of and `index` take O(slots)" */
+/* promise: slotmap.h "Returns 0 inside a hook", "The hook may remove ... all the same", "Each may call ... return
+ * KOLK_IN_HOOK", "replaces the hooks ... KOLK_IN_HOOK or KOLK_MOVED", "In it, handle_of and `index` take O(slots)" */
 static void test_slotmap(void **state) {
     static const char *const modes[] = {NULL, "fill,sites", "move"};
     for (size_t i = 0; i < LENGTH_OF(modes); i++) {
@@ -1347,7 +1347,8 @@ static void free_own(void *object, void *context) {
     kolk_pool_free(context, object);
 }
 
-/* on_evict may free the object that is being evicted. promise: pool.h "on_full, on_low ... return KOLK_IN_HOOK", "Returns 0 inside a hook" */
+/* on_evict may free the object that is being evicted. promise: pool.h "on_full, on_low ... return KOLK_IN_HOOK",
+ * "Returns 0 inside a hook" */
 static void test_an_eviction_of_what_is_free(void **state) {
     kolk_pool pool;
     memset(&now, 0, sizeof now);

@@ -42,9 +42,8 @@ static size_t there_and_back(block base, block now) {
 
 /* ---- Bytes of any kind ------------------------------------------------------------------------------------------- */
 
-/* Pieces of all sizes, equal, similar and different, also empty ones.
- * promise: snapshot.h "Writes what makes", "now_size + 96 always suffices", "Makes the same `now` again", "A base of size
- * 0 may be NULL" */
+/* Pieces of all sizes, equal, similar and different, also empty ones. promise: snapshot.h "Writes what makes",
+ * "now_size + 96 always suffices", "Makes the same `now` again", "A base of size 0 may be NULL" */
 static void test_any_bytes(void **state) {
     uint64_t seed = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL)), random = seed;
     print_message("KOLK_TEST_SEED=%" PRIu64 "\n", seed);
@@ -122,10 +121,9 @@ static block two_blocks(const kolk_pool *pool, const kolk_slotmap *map) {
     return both;
 }
 
-/* One object is changed, one dies and one is born: the delta has these bytes, and not those behind them. 100 bytes
- * are for the orders, the generations, the counts and the checksums.
- * promise: snapshot.h "Objects of pools are compared ... adds 4 bytes a slot", "The bytes are snapshots ... where the other
- * piece has it" */
+/* One object is changed, one dies and one is born: the delta has these bytes, and not those behind them. 100 bytes are
+ * for the orders, the generations, the counts and the checksums. promise: snapshot.h "Objects of pools are compared ...
+ * adds 4 bytes a slot", "The bytes are snapshots ... where the other piece has it" */
 static void test_births_and_deaths(void **state) {
     for (size_t n = 0; n < LENGTH_OF(orders); n++) {
         uint64_t random = 5;
@@ -268,8 +266,8 @@ static bool try_delta(void *context, block forged) {
     return restored;
 }
 
-/* With the right checksum, each byte and many pairs of numbers; and then with the hash of what the operations make, too.
- * promise: snapshot.h "Whatever their bytes are ... proves the snapshot" */
+/* With the right checksum, each byte and many pairs of numbers; and then with the hash of what the operations make,
+ * too. promise: snapshot.h "Whatever their bytes are ... proves the snapshot" */
 static void test_forged_deltas(void **state) {
     change c;
     begin_change(&c);

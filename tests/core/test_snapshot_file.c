@@ -1,6 +1,6 @@
 /* runs: not:wine with: src wraps: fsync rename */
-/* Files of snapshots: what is saved is loaded, what is damaged is refused, and whatever fails or crashes on the way, the
- * name has the old file or the new one, as a whole. */
+/* Files of snapshots: what is saved is loaded, what is damaged is refused, and whatever fails or crashes on the way,
+ * the name has the old file or the new one, as a whole. */
 #define _XOPEN_SOURCE 700 /* symlink, mkdtemp */
 #include "../help/test.h"
 

@@ -9,7 +9,7 @@
  * "Frees the object in this slot ... lives there", "Would n allocs find slots ... memory to grow", "The same for a slot
  * by its index ... need not have handles", "Returns the slot ... result is then UINT32_MAX", "Returns the live
  * object in a slot, or NULL", "count (with STRICT, minus the worn-out slots)", "All counters; O(1)", "called with an
- * object before a ready-made hook", "A restore brings ... also if the pool has grown since", "A handle that was made ... even with STRICT",
+ * object before a ready-made hook", "A restore brings ... grown since", "A handle that was made ... even with STRICT",
  * "Writes the block ... below kolk_pool_snapshot_size", "allocates an object ... become free slots", "last one freed,
  * LIFO and FIFO give up", "the order stays, and alloc_at is O(free slots)", "contents survive from one life to the
  * next", "this many slots are reserved", "Needs KOLK_REUSE_LOWEST ... caller (KOLK_LOWEST_MISSING)", "It respects ...
