@@ -51,15 +51,13 @@ KOLK_API_ kolk_status kolk_snapshot_apply(const void *base, size_t base_size, co
  * old file's permissions stay, and a symbolic link still leads to the file. KOLK_NOT_SAVED: see errno; the old file is
  * unchanged, unless the last step has failed, the flush of the folder: then the new file is complete, but may be gone
  * after a crash of the system. KOLK_NO_MEMORY: nothing has changed. Not in freestanding builds. */
-KOLK_HOSTED_("files")
-kolk_status kolk_snapshot_save(const char *path, const void *block, size_t size);
+KOLK_API_ kolk_status kolk_snapshot_save(const char *path, const void *block, size_t size);
 
 /* Loads what kolk_snapshot_save has written, as kolk_snapshot_apply does: *size is the room, then the size; to learn
  * it, call with room 0 first, which reads the file too. KOLK_NO_FILE: there is none, as before the first save.
  * KOLK_NOT_READ: see errno. KOLK_NOT_A_SNAPSHOT, KOLK_DAMAGED_SNAPSHOT and the others: it is not such a file, or has
  * been changed. Not in freestanding builds. */
-KOLK_HOSTED_("files")
-kolk_status kolk_snapshot_load(const char *path, void *block, size_t *size);
+KOLK_API_ kolk_status kolk_snapshot_load(const char *path, void *block, size_t *size);
 
 #ifdef __cplusplus
 }

@@ -80,6 +80,11 @@ pub const KOLK_OTHER_VERSION: kolk_status = kolk_status(204);
 pub const KOLK_DAMAGED_SNAPSHOT: kolk_status = kolk_status(205);
 pub const KOLK_OTHER_POOL: kolk_status = kolk_status(206);
 pub const KOLK_FORGED_SNAPSHOT: kolk_status = kolk_status(207);
+pub const KOLK_NO_ROOM: kolk_status = kolk_status(208);
+pub const KOLK_OTHER_BASE: kolk_status = kolk_status(209);
+pub const KOLK_NO_FILE: kolk_status = kolk_status(210);
+pub const KOLK_NOT_READ: kolk_status = kolk_status(211);
+pub const KOLK_NOT_SAVED: kolk_status = kolk_status(212);
 pub const KOLK_DOUBLE_FREE: kolk_status = kolk_status(300);
 pub const KOLK_DEAD_OBJECT: kolk_status = kolk_status(301);
 pub const KOLK_NEVER_ISSUED: kolk_status = kolk_status(302);
@@ -1348,6 +1353,16 @@ extern "C" {
     /// block does not state what its objects mean: save a version beside it if the size does not tell. convert is not called
     /// before the whole block is checked. NULL: the objects are copied, and must have the same size.
     pub fn kolk_pool_restore_converted(pool: *mut kolk_pool, block: *const c_void, size: usize, convert: Option<unsafe extern "C" fn(object: *mut c_void, saved: *const c_void, saved_size: usize, context: *mut c_void)>, context: *mut c_void) -> kolk_status;
+    /// A hash of the pool's state, by which two peers of a game notice that their simulations differ. It covers the live
+    /// objects, in which slots they are, the generations of all slots, and the orders of reuse and of births: what a
+    /// snapshot covers and what decides which handles the next allocs return. A restored pool has the hash that it had at
+    /// the snapshot, even if its capacity has risen.
+    ///
+    /// `hash` returns the hash of one object. Use it to leave out padding, pointers, and what peers need not agree on; it
+    /// must not change the pool. NULL: all bytes of the object count, in the machine's byte order. The same kolk gives the
+    /// same hash on every machine; another version may give another one. Returns 0 inside a hook. O(slots that were ever
+    /// used), plus the bytes of the live objects.
+    pub fn kolk_pool_hash(pool: *mut kolk_pool, hash: Option<unsafe extern "C" fn(object: *const c_void, context: *mut c_void) -> u64>, context: *mut c_void) -> u64;
     /// For loading object by object: allocates an object in this handle's slot, with the handle's generation, so that get
     /// finds the object by this handle. Returns NULL if the slot is in use, is beyond max_capacity, is worn out for ever
     /// (STRICT) or fails its setup, or if the handle is null or from another pool. Lower slots that were never handed out
@@ -1770,6 +1785,12 @@ extern "C" {
     /// objects mean: save a version beside it if the size does not tell. convert is not called before the whole block is
     /// checked. NULL: the objects are copied, and must have the same size.
     pub fn kolk_slotmap_restore_converted(map: *mut kolk_slotmap, block: *const c_void, size: usize, convert: Option<unsafe extern "C" fn(object: *mut c_void, saved: *const c_void, saved_size: usize, context: *mut c_void)>, context: *mut c_void) -> kolk_status;
+    /// A hash of the map's state, by which two peers of a game notice that their simulations differ. It covers what a
+    /// snapshot covers: the objects and their places, and the slots with their generations and their order. `hash` returns
+    /// the hash of one object, so that padding and pointers can be left out; it must not change the map. NULL: all bytes of
+    /// the object count, in the machine's byte order. The same kolk gives the same hash on every machine; another version
+    /// may give another one. Returns 0 inside a hook. O(slots that ever had an object), plus the bytes of the objects.
+    pub fn kolk_slotmap_hash(map: *mut kolk_slotmap, hash: Option<unsafe extern "C" fn(object: *const c_void, context: *mut c_void) -> u64>, context: *mut c_void) -> u64;
     /// Raises the capacity to this many objects now, so that later adds need not ask the system for memory, nor the budget.
     /// After KOLK_ABOVE_MAX, KOLK_OVER_BUDGET or KOLK_NO_MEMORY nothing has changed.
     pub fn kolk_slotmap_reserve(map: *mut kolk_slotmap, capacity: u32) -> kolk_status;
@@ -1781,6 +1802,31 @@ extern "C" {
     pub fn kolk_slotmap_stats(map: *const kolk_slotmap, out: *mut kolk_stats);
     /// Checks every invariant of src/slotmap/slotmap.c; O(slots), for tests.
     pub fn kolk_slotmap_is_valid(map: *const kolk_slotmap) -> bool;
+
+    // kolk/snapshot.h
+    /// Writes what makes `now` out of `base`, and returns its size in bytes: about what has changed, and 56 bytes. Objects
+    /// of pools are compared with those in the same slots, so births and deaths cost no more than their own objects; those
+    /// of slot maps with those at the same places. (A pool without free slots has no order of reuse in its snapshot. So its
+    /// first free slot adds 4 bytes a slot.) Returns 0 if `room` is too small; now_size + 96 always suffices. The delta must
+    /// not overlap the two. A base of size 0 may be NULL.
+    pub fn kolk_snapshot_delta(base: *const c_void, base_size: usize, now: *const c_void, now_size: usize, delta: *mut c_void, room: usize) -> usize;
+    /// Makes the same `now` again at `block`, which must not overlap the others. \*size is the room there, in bytes, and
+    /// becomes the size of the block. KOLK_NO_ROOM: the block needs more, and \*size says how much. KOLK_OTHER_BASE: the
+    /// delta was made against other bytes. KOLK_NOT_A_SNAPSHOT, KOLK_OTHER_BYTE_ORDER, KOLK_OTHER_VERSION,
+    /// KOLK_DAMAGED_SNAPSHOT, KOLK_FORGED_SNAPSHOT: as for a restore. After an error, what is at `block` is of no use.
+    pub fn kolk_snapshot_apply(base: *const c_void, base_size: usize, delta: *const c_void, delta_size: usize, block: *mut c_void, size: *mut usize) -> kolk_status;
+    /// Saves these bytes in a file, which replaces an older one of this name as a whole: it is written and flushed to the
+    /// disk under another name in the same folder (path.new1), and then renamed. If the program or the system crashes,
+    /// `path` is the old file or the new one, never a part; what a crash leaves under the other name, you may delete. The
+    /// old file's permissions stay, and a symbolic link still leads to the file. KOLK_NOT_SAVED: see errno; the old file is
+    /// unchanged, unless the last step has failed, the flush of the folder: then the new file is complete, but may be gone
+    /// after a crash of the system. KOLK_NO_MEMORY: nothing has changed. Not in freestanding builds.
+    pub fn kolk_snapshot_save(path: *const c_char, block: *const c_void, size: usize) -> kolk_status;
+    /// Loads what kolk_snapshot_save has written, as kolk_snapshot_apply does: \*size is the room, then the size; to learn
+    /// it, call with room 0 first, which reads the file too. KOLK_NO_FILE: there is none, as before the first save.
+    /// KOLK_NOT_READ: see errno. KOLK_NOT_A_SNAPSHOT, KOLK_DAMAGED_SNAPSHOT and the others: it is not such a file, or has
+    /// been changed. Not in freestanding builds.
+    pub fn kolk_snapshot_load(path: *const c_char, block: *mut c_void, size: *mut usize) -> kolk_status;
 }
 
 /// Known only to kolk itself.
