@@ -452,18 +452,17 @@ KOLK_USES_(1) void *kolk_pool_alloc_run(kolk_pool *pool, uint32_t n);
 /* ---- Saving: object by object, or the whole pool as one block of bytes ------------------------------------------
  *
  *     size_t size = kolk_pool_snapshot_size(&pool);
- *     void *block = malloc(size);
+ *     void *block = malloc(size);                              // snapshot.h: deltas of blocks, and files
  *     kolk_pool_snapshot(&pool, block, size);                  // ... time goes by ...
  *     if (kolk_pool_restore(&pool, block, size) != KOLK_OK) ...
  *
  * A restore brings back the live objects, their bytes, their ages and the order of reuse. Every handle that was valid
  * at the snapshot is valid again, and the next allocs return the same slots and handles as they did then, also if the
  * pool has grown since. (They may differ with a different max_capacity, because a larger pool becomes full later; and
- * with FIFO if kolk_pool_tick grows the pool in advance, so give such a pool its whole capacity at init.) The
- * block contains no pointers of the pool. The same operations give the same block, byte for byte, on every
- * machine with the same byte order, whether 32-bit or 64-bit, if the objects' own bytes are the same. Their padding may
- * differ, and you must correct pointers inside objects. A walk that continues after a restore visits the objects that
- * are alive then.
+ * with FIFO if kolk_pool_tick grows the pool in advance, so give such a pool its whole capacity at init.) The block
+ * contains no pointers of the pool. The same operations give the same block, byte for byte, on every machine with the
+ * same byte order, whether 32-bit or 64-bit, if the objects' own bytes are the same. Their padding may differ, and you
+ * must correct pointers inside objects. A walk that continues after a restore visits the objects that are alive then.
  *
  * No hook runs. If you want `reset` to run for the live objects, call kolk_pool_clear before the restore. The contents
  * of dead objects (`keep`) are not in the block, and a restore leaves them as they are. Counters, the peak and the

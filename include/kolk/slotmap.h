@@ -264,7 +264,7 @@ KOLK_INLINE_USES_(1) void *kolk_slotmap_cursor_next(kolk_slotmap_cursor *cursor)
 /* ---- Snapshots ---------------------------------------------------------------------------------------------------
  *
  *     size_t size = kolk_slotmap_snapshot_size(&map);
- *     void *block = malloc(size);
+ *     void *block = malloc(size);                              // snapshot.h: deltas of blocks, and files
  *     kolk_slotmap_snapshot(&map, block, size);                // ... time goes by ...
  *     if (kolk_slotmap_restore(&map, block, size) != KOLK_OK) ...
  *
