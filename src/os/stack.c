@@ -1,6 +1,6 @@
 /* stack.c: see stack.h. glibc's backtrace reads the unwind tables of the program, so it needs no frame pointers. On the
  * first call of backtrace, glibc loads the unwinder, which is a separate library. Other C libraries have no backtrace,
- * or have it in a separate library. */
+ * or have it in a separate library. On Windows, the system walks: by unwind tables in 64 bits, by frame pointers in 32. */
 #include "system.h"
 
 #include "kolk/base.h"
@@ -25,7 +25,14 @@
 #define WALK_FEW  12 /* as many of kolk's own calls as usually lie between here and the site */
 #define WALK_MANY 64 /* the most calls that are ever walked */
 
-#ifdef HAS_BACKTRACE
+#ifdef _WIN32
+#define HAS_BACKTRACE 1
+#include <windows.h>
+
+static int backtrace_once(void **calls, int most) {
+    return CaptureStackBackTrace(0, (DWORD)most, calls, NULL);
+}
+#elif defined(HAS_BACKTRACE)
 static uint8_t is_held;
 
 /* glibc allocates when it loads the unwinder. The malloc that it calls may be kolk's, and may walk the stack again. */
@@ -37,7 +44,9 @@ static int backtrace_once(void **calls, int most) {
     walks = false;
     return count;
 }
+#endif
 
+#ifdef HAS_BACKTRACE
 /* Is this code of the program or of a library? A compiler that runs in the program, such as LuaJIT's, may describe its
  * code to the unwinder wrongly, which then aborts. */
 static bool is_in_file(const void *code) {
@@ -85,7 +94,7 @@ void kolk_stack_walk_(const void *site, const void **frames, size_t most) {
 }
 
 void kolk_stack_hold_(bool hold) {
-#ifdef HAS_BACKTRACE
+#if defined(HAS_BACKTRACE) && !defined(_WIN32)
     kolk_store_(&is_held, hold, KOLK_RELAXED_);
 #else
     (void)hold;

@@ -144,7 +144,7 @@ static void test_what_a_game_does_by_itself(void **state) {
 /* An object that was there before is the game's; what was made through kolk and is still there at flush is a leak, and
  * lives on. promise: bytemap.h "With the debug setting `sites`, first ... live on" */
 static void test_leaks_in_a_games_pool(void **state) {
-    attach_to_game("sites=1");
+    attach_to_game("fill,sites=1");
     own_new(0);
     game.first_free = 0;
     hooked_new();
@@ -158,6 +158,7 @@ static void test_leaks_in_a_games_pool(void **state) {
     assert_no_more(&kept);
     static const uint8_t after[SLOTS] = {0x01, 0x01, 0x81, 0x01, 0x80, 0x80};
     assert_memory_equal(game.bytes, after, SLOTS);
+    assert_true(is_filled(game.objects[1], 0xcdcdcdcd) && is_filled(game.objects[0], 0x11111111));
 }
 
 /* promise: bytemap.h "yours to change: a `new` that finds" */
