@@ -1,5 +1,5 @@
-/* The kinds of programs in docs/adopt.md, each as it is and as it becomes. Both do the same work, and must have the same
- * result. `adopt times` does twenty times the work, and prints how long each takes: the least of nine runs. */
+/* The kinds of programs in docs/adopt.md, each as it is and as it becomes. Both do the same work, and must have the
+ * same result. `adopt times` does twenty times the work, and prints how long each takes: the least of nine runs. */
 #include "kolk.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static uint32_t random_below(uint32_t n) {
     return (seed >> 8) % n;
 }
 
-/* ---- A free list in an array: 512 effects, of which the oldest goes when all are in use --------------------------- */
+/* ---- A free list in an array: 512 effects, of which the oldest goes when all are in use -------------------------- */
 
 enum { EFFECTS = 512, FRAMES = 200 };
 
@@ -79,7 +79,7 @@ static uint32_t effects_after(void) {
     return sum;
 }
 
-/* ---- A zone: blocks in a ring, the next free one that is large enough; neighbours are joined ---------------------- */
+/* ---- A zone: blocks in a ring, the next free one that is large enough; neighbours are joined --------------------- */
 
 enum { ZONE = 1 << 21, MOBJS = 2000, STEPS = 50000 };
 
@@ -182,7 +182,7 @@ static uint32_t zone_after(void) {
     return sum;
 }
 
-/* ---- A reallocate hook: blocks of all sizes, of which some grow ---------------------------------------------------- */
+/* ---- A reallocate hook: blocks of all sizes, of which some grow -------------------------------------------------- */
 
 enum { VALUES = 3000, TURNS = 100000 };
 
@@ -227,7 +227,7 @@ static uint32_t hook_after(void) {
     return sum;
 }
 
-/* ---- A pool of ids: a stack of those that are free ----------------------------------------------------------------- */
+/* ---- A pool of ids: a stack of those that are free --------------------------------------------------------------- */
 
 enum { BODIES = 5000, CHANGES = 50000 };
 
@@ -281,7 +281,7 @@ static uint32_t ids_after(void) {
     return sum;
 }
 
-/* ---- An engine's entities: what aims at an entity that dies must forget it ------------------------------------------ */
+/* ---- An engine's entities: what aims at an entity that dies must forget it --------------------------------------- */
 
 enum { ENTITIES = 1000, TICKS = 500 };
 
@@ -339,7 +339,7 @@ static uint32_t engine_after(void) {
     return sum;
 }
 
-/* ---- All of them ----------------------------------------------------------------------------------------------------- */
+/* ---- All of them ------------------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;

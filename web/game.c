@@ -2,8 +2,8 @@
  *
  *     fired    bullets: a pool. The slot that was freed last is used next.
  *     belt     rocks: a slot map. The last rock moves into the hole that a removed one leaves.
- *     lit      sparks and the parts of the boss: a pool with headroom, the lowest free slot first. Sparks never take the
- *              slots that are reserved for the boss, so the boss always comes whole.
+ *     lit      sparks and the parts of the boss: a pool with headroom, the lowest free slot first. Sparks never take
+ *              the slots that are reserved for the boss, so the boss always comes whole.
  *     mixer    voices: a pool of a few sounds. If all play, the quietest one is evicted.
  *
  *     the page calls    make, begin, step
@@ -16,8 +16,8 @@
  * restored one by one, the latest first; handles that were valid then are valid again. Random numbers belong to the
  * game: after a rewind, the same keys give the same game.
  *
- * After each frame, `check` asks all pools whether they are valid. When nobody plays, the game plays itself: that is the
- * page's soak test.
+ * After each frame, `check` asks all pools whether they are valid. When nobody plays, the game plays itself: that is
+ * the page's soak test.
  *
  * The sky is HIGH high and `wide` wide, y points down. Speeds are per frame, of which there are 60 in a second. */
 #include "page.h"

@@ -23,8 +23,8 @@
  *     = Ran PROCESSOR RECORDING WALL     nanoseconds: the processor time that the program took, how much of that was
  *                                  for recording (0 if it is that of a run without recording), and the time that passed
  *
- * Addresses from 2^63 on are objects of a zone of the program's own, or of kolk's pools, whose CALLER has the pool's name
- * as its FRAMES (kolk_record.h). The block in which they lie has its own lines.
+ * Addresses from 2^63 on are objects of a zone of the program's own, or of kolk's pools, whose CALLER has the pool's
+ * name as its FRAMES (kolk_record.h). The block in which they lie has its own lines.
  *
  * CALLER is a file with a function or an address in it. "@ CALLER" is missing if glibc could not determine the caller.
  * C++'s operators new and delete are functions that call malloc and free, so they are in FRAMES, or left by a jump.

@@ -174,8 +174,8 @@ KOLK_USES_(1) kolk_status kolk_bytemap_export(kolk_bytemap *pool, kolk_bytemap_l
 KOLK_USES_(1) void kolk_bytemap_clear(kolk_bytemap *pool);
 
 /* Flush: frees the arrays if they are the pool's own, and sets all fields to 0, including initialized_state. A second
- * flush does nothing. With the debug setting `sites`, first reports the objects that were made here and are still alive;
- * those in a game's pool live on. */
+ * flush does nothing. With the debug setting `sites`, first reports the objects that were made here and are still
+ * alive; those in a game's pool live on. */
 KOLK_USES_(1) void kolk_bytemap_flush(kolk_bytemap *pool);
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
@@ -196,7 +196,8 @@ KOLK_USES_(1) void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle);
 KOLK_INLINE_USES_(1) void kolk_bytemap_delete(kolk_bytemap *pool, void *object);
 
 /* SetFreeAt and SetIdAt in one, to bring a saved pool back: sets the byte of a slot, with flag and seed. The object and
- * first_free do not change, except that the debug setting `fill` fills an object that this frees. Returns false, and changes nothing, if there is no such slot. */
+ * first_free do not change, except that the debug setting `fill` fills an object that this frees. Returns false, and
+ * changes nothing, if there is no such slot. */
 KOLK_USES_(1) bool kolk_bytemap_set_byte(kolk_bytemap *pool, int32_t index, uint8_t byte);
 
 /* ---- Handles and indices ----------------------------------------------------------------------------------------- */

@@ -91,7 +91,8 @@ template <class A, class B = A> class pool {
     pool(const pool &) = delete;
     pool &operator=(const pool &) = delete;
 
-    /* With arrays of yours (`size` slots of B, `size` bytes), or none; then Reserve may add slots up to max_size. Status: as for kolk_bytemap_initialise_with. */
+    /* With arrays of yours (`size` slots of B, `size` bytes), or none; then Reserve may add slots up to max_size.
+     * Status: as for kolk_bytemap_initialise_with. */
     kolk_status Init(int size, void *objects = nullptr, void *byte_map = nullptr, const char *name = nullptr,
                      int max_size = 0) {
         std::uint8_t *bytes = static_cast<std::uint8_t *>(byte_map);

@@ -276,7 +276,8 @@ KOLK_USES_(1) KOLK_ALLOCATES_ void *kolk_pool_alloc_urgent(kolk_pool *pool);
 KOLK_USES_(1) KOLK_ALLOCATES_ void *kolk_pool_alloc_over(kolk_pool *pool, double cost);
 
 /* Ready-made for .full.on_full: reports a bug of the caller (KOLK_FULL), with the pool, its capacity and how to raise
- * it; with the debug setting `sites`, also with the three places that have allocated most of its objects. Returns false if the failure handler returns. */
+ * it; with the debug setting `sites`, also with the three places that have allocated most of its objects. Returns
+ * false if the failure handler returns. */
 KOLK_USES_(1) bool kolk_pool_trap_full(kolk_pool *pool, size_t bytes, void *context);
 
 /* Ready-made for .full.on_full: frees the live object with the least .full.cost, such as the quietest sound; among

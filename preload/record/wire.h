@@ -13,8 +13,9 @@
  *     WIRE_MODULE   bytes of the path + whether it is the first of a new list, bias, begin, end, the path's words
  *     WIRE_PROGRAM  a program begins by exec: all earlier records belong to the previous program
  *
- * A frame is a return address. It lies in a module of the latest list. Addresses of objects that do not come from malloc
- * have WIRE_OWN set: they may be that of the malloc block which contains them. Their lowest bits are in the word `stack`. */
+ * A frame is a return address. It lies in a module of the latest list. Addresses of objects that do not come from
+ * malloc have WIRE_OWN set: they may be that of the malloc block which contains them. Their lowest bits are in the
+ * word `stack`. */
 #ifndef KOLK_RECORD_WIRE_H
 #define KOLK_RECORD_WIRE_H
 

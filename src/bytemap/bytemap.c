@@ -23,7 +23,8 @@
  * separately, so that an attached pool without debug mode has none of it.
  *
  * Invariants (kolk_bytemap_is_valid):
- *     I1  0 <= count <= max_count <= 2^23; an initialised pool has both arrays, unless count is 0, and is where it was initialised
+ *     I1  0 <= count <= max_count <= 2^23; an initialised pool has both arrays, unless count is 0, and is where it was
+ *         initialised
  *     I2  first_free is from -1 to count - 1 (0 in an all-zero pool)
  *     I3  used is the number of bytes without the flag; used <= peak <= count (unless the pool is attached)
  *     I4  object_size == odd << shift, inverse * odd == 1

@@ -36,8 +36,8 @@ static inline bool kolk_bytemap_knows_(const kolk_bytemap *pool, uint32_t index)
     return pool->known[index] == pool->byte_map[index];
 }
 
-/* Must be called before the bytes of these slots change, or their lives are reported: forgets what the game has changed,
- * and verifies the fills of the free slots. */
+/* Must be called before the bytes of these slots change, or their lives are reported: forgets what the game has
+ * changed, and verifies the fills of the free slots. */
 void kolk_bytemap_verify_(kolk_bytemap *pool, uint32_t from, uint32_t end, const void *site);
 
 /* A life has begun in this slot, whose byte is written; the slots' lives end, before their bytes are written. */

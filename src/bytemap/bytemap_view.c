@@ -1,5 +1,5 @@
-/* bytemap_view.c: functions for modders: look up a handle in several pools, compare a pool's state at two moments, give a
- * pool to a game, and find a pool's arrays in a dump of a game's memory.
+/* bytemap_view.c: functions for modders: look up a handle in several pools, compare a pool's state at two moments,
+ * give a pool to a game, and find a pool's arrays in a dump of a game's memory.
  *
  *     regions   | address 0x00400000, size ... |        | address 0x0f2a0000, size ... |
  *                 bytes -> | ... pool ... |               bytes -> | ... object_list ... byte_map ... |
@@ -46,7 +46,7 @@ bool kolk_bytemap_compare(const uint8_t *before, const uint8_t *after, int32_t c
     return false;
 }
 
-/* ---- A game's memory ------------------------------------------------------------------------------------------------------- */
+/* ---- A game's memory --------------------------------------------------------------------------------------------- */
 
 /* All games store the same numbers in the same order: two pointers, object_list and byte_map, then count, then
  * first_free or object_size, which have 32 bits. */

@@ -1,6 +1,7 @@
 /* stack.c: see stack.h. glibc's backtrace reads the unwind tables of the program, so it needs no frame pointers. On the
  * first call of backtrace, glibc loads the unwinder, which is a separate library. Other C libraries have no backtrace,
- * or have it in a separate library. On Windows, the system walks: by unwind tables in 64 bits, by frame pointers in 32. */
+ * or have it in a separate library. On Windows, the system walks: by unwind tables in 64 bits, by frame pointers in
+ * 32. */
 #include "system.h"
 
 #include "kolk/base.h"

@@ -44,8 +44,8 @@ void kolk_places_count_(void *to, kolk_kept_site_ site, uint32_t depth);
 /* Ends the counting. Returns false if no object was counted. */
 bool kolk_places_end_(kolk_place_counts_ *counts, kolk_places_ *out);
 
-/* Writes the three places with the most objects: "97 from fire (gun.c:31), 20 from ...". Returns the text, or NULL if no
- * place has a name. No lock may be held. */
+/* Writes the three places with the most objects: "97 from fire (gun.c:31), 20 from ...". Returns the text, or NULL if
+ * no place has a name. No lock may be held. */
 const char *kolk_places_text_(const kolk_places_ *places, char *text, size_t size);
 
 /* These write the places in words. They look up symbols and source lines, so no lock may be held. */

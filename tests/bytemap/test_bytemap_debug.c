@@ -116,8 +116,8 @@ static void test_a_games_pool_with_hooks(void **state) {
     assert_int_equal(game.bytes[0], 0x82);
 }
 
-/* The game makes and deletes objects by code that is not hooked, in slots that the debug mode has seen in another state:
- * it writes to them as it likes. */
+/* The game makes and deletes objects by code that is not hooked, in slots that the debug mode has seen in another
+ * state: it writes to them as it likes. */
 static void test_what_a_game_does_by_itself(void **state) {
     attach_to_game("fill,sites");
     for (int32_t slot = 0; slot < SLOTS; slot++) assert_ptr_equal(hooked_new(), game.objects[slot]);

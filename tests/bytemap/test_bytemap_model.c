@@ -1,7 +1,7 @@
 /* runs: slow sample */
 /* Compares kolk_bytemap with the model of tests/bytemap/model.h: random streams of operations, valid and not, on the
- * pool's own memory, on given and on attached memory, with and without debug mode; and all short sequences of operations on small pools. Handles,
- * cursor and bytes are compared after each step.
+ * pool's own memory, on given and on attached memory, with and without debug mode; and all short sequences of
+ * operations on small pools. Handles, cursor and bytes are compared after each step.
  *
  *     KOLK_TEST_SEED=n KOLK_TEST_OPS=n    another stream, a longer one */
 #include "../help/test.h"

@@ -208,8 +208,9 @@ void test_family() {
 #endif
 }
 
-/* promise: kolk.hpp "Looks the object up once ... there is no object", "an object of a slot map or pool, as a pointer", "The same for the object at this address", "An
- * object of a slot map or pool, wherever it is ... but not the map", "nullptr once the object is erased" */
+/* promise: kolk.hpp "Looks the object up once ... there is no object", "an object of a slot map or pool, as a
+ * pointer", "The same for the object at this address", "An object of a slot map or pool, wherever it is ... but not
+ * the map", "nullptr once the object is erased" */
 void test_refs() {
     failures told;
     kolk::slot_map<body> map(10);

@@ -7,8 +7,8 @@
  *
  *     gcc -Iinclude tests/misuse/pool.c libkolk.a -o mistakes && ./mistakes double_free_later leak_exit
  *
- * The arguments name the programs, each of which runs in a fork of a fresh process. Behind the word "clean", their clean
- * twins run, all in one fork. Files that are compiled in different ways can be linked into one executable too:
+ * The arguments name the programs, each of which runs in a fork of a fresh process. Behind the word "clean", their
+ * clean twins run, all in one fork. Files that are compiled in different ways can be linked into one executable too:
  * -DBUILD=_heap appends this word to the names. On stderr:
  *
  *     program: NAME

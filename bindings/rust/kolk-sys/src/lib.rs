@@ -1136,8 +1136,8 @@ extern "C" {
     /// change.
     pub fn kolk_bytemap_clear(pool: *mut kolk_bytemap);
     /// Flush: frees the arrays if they are the pool's own, and sets all fields to 0, including initialized_state. A second
-    /// flush does nothing. With the debug setting `sites`, first reports the objects that were made here and are still alive;
-    /// those in a game's pool live on.
+    /// flush does nothing. With the debug setting `sites`, first reports the objects that were made here and are still
+    /// alive; those in a game's pool live on.
     pub fn kolk_bytemap_flush(pool: *mut kolk_bytemap);
     /// New: looks at the slots after first_free, then at the slots from 0 up to it. The first free slot becomes first_free,
     /// and its seed becomes seed + 1 modulo 128. If no slot is free, returns NULL and sets first_free to -1. So a slot that
@@ -1152,7 +1152,8 @@ extern "C" {
     /// free.
     pub fn kolk_bytemap_delete(pool: *mut kolk_bytemap, object: *mut c_void);
     /// SetFreeAt and SetIdAt in one, to bring a saved pool back: sets the byte of a slot, with flag and seed. The object and
-    /// first_free do not change, except that the debug setting `fill` fills an object that this frees. Returns false, and changes nothing, if there is no such slot.
+    /// first_free do not change, except that the debug setting `fill` fills an object that this frees. Returns false, and
+    /// changes nothing, if there is no such slot.
     pub fn kolk_bytemap_set_byte(pool: *mut kolk_bytemap, index: i32, byte: u8) -> bool;
     /// GetSlot: returns the object in a used slot, otherwise NULL. Any index is allowed.
     pub fn kolk_bytemap_get_slot(pool: *const kolk_bytemap, index: i32) -> *mut c_void;
@@ -1275,7 +1276,8 @@ extern "C" {
     /// .full.cost. If the pool is full: O(slots), or with .full.ranked as kolk_pool_recost states.
     pub fn kolk_pool_alloc_over(pool: *mut kolk_pool, cost: f64) -> *mut c_void;
     /// Ready-made for .full.on_full: reports a bug of the caller (KOLK_FULL), with the pool, its capacity and how to raise
-    /// it; with the debug setting `sites`, also with the three places that have allocated most of its objects. Returns false if the failure handler returns.
+    /// it; with the debug setting `sites`, also with the three places that have allocated most of its objects. Returns
+    /// false if the failure handler returns.
     pub fn kolk_pool_trap_full(pool: *mut kolk_pool, bytes: usize, context: *mut c_void) -> bool;
     /// Ready-made for .full.on_full: frees the live object with the least .full.cost, such as the quietest sound; among
     /// equals, the one in the lowest slot. A cost that is not a number counts as the highest. Returns false if no object is
@@ -1862,7 +1864,8 @@ extern "C" {
     /// snapshot covers: the objects and their places, and the slots with their generations and their order. `hash` returns
     /// the hash of one object, so that padding and pointers can be left out; it must not change the map. NULL: all bytes of
     /// the object count, in the machine's byte order. The same kolk gives the same hash on every machine; another version
-    /// may give another one. Returns 0 inside a hook. O(slots that ever had an object), plus the bytes of the objects.
+    /// may give another one. Returns 0 inside a hook, and while there are holes. O(slots that ever had an object), plus the
+    /// bytes of the objects.
     pub fn kolk_slotmap_hash(map: *mut kolk_slotmap, hash: Option<unsafe extern "C" fn(object: *const c_void, context: *mut c_void) -> u64>, context: *mut c_void) -> u64;
     /// Raises the capacity to this many objects now, so that later adds need not ask the system for memory, nor the budget.
     /// After KOLK_ABOVE_MAX, KOLK_OVER_BUDGET or KOLK_NO_MEMORY nothing has changed.
