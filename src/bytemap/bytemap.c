@@ -200,7 +200,7 @@ static kolk_status check_view(const kolk_bytemap_view *view, bool attach) {
 }
 
 /* Commits the memory of this many slots, in the pool's own arrays. */
-static bool commit_byte_slots(kolk_bytemap *pool, int32_t count) {
+static bool commit_bytemap(kolk_bytemap *pool, int32_t count) {
     void *const starts[] = {pool->object_list, pool->byte_map, pool->known};
     const uint64_t bytes = (uint64_t)count, sizes[] = {bytes * pool->object_size, bytes, pool->known ? bytes : 0};
     if (bytemap_debug_of(pool) && !kolk_watch_->committed(pool->debug, (uint32_t)count)) return false;
@@ -220,7 +220,7 @@ static bool make_bytemap_block(kolk_bytemap *pool) {
     if (own) pool->object_list = starts[OBJECTS];
     if (own) pool->byte_map = starts[BYTES];
     pool->known = starts[KNOWN];
-    return made && (block.kind != MEMORY_GROWS || commit_byte_slots(pool, pool->count));
+    return made && (block.kind != MEMORY_GROWS || commit_bytemap(pool, pool->count));
 }
 
 static void take_view(kolk_bytemap *pool, const kolk_bytemap_view *view, bool attach) {
@@ -306,7 +306,7 @@ kolk_status kolk_bytemap_reserve(kolk_bytemap *pool, int32_t count) {
     int32_t before = pool->count;
     if (count <= before) return KOLK_OK;
     if (count > pool->max_count) return KOLK_ABOVE_MAX;
-    if (!commit_byte_slots(pool, count)) return KOLK_NO_MEMORY;
+    if (!commit_bytemap(pool, count)) return KOLK_NO_MEMORY;
     PROBE3(grow, kolk_probe_name_(pool->name), before, count);
     pool->count = count;
     if (!pool->attached && !pool->careful) pool->bound = (uint32_t)count;
