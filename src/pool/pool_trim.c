@@ -54,7 +54,7 @@ static size_t discard_dead(kolk_pool *pool, uint64_t from, uint64_t end) {
     if (touched > pool->capacity) touched = pool->capacity;
     for (uint64_t i = from; (i = kolk_pool_next_(pool, false, i, end)) < end;) {
         uint64_t stop = kolk_pool_next_(pool, true, i, end), kept = i;
-        while (pool->pinned && kept < stop && !is_kept(pool, kept)) kept++;
+        while (pool->pinned && kept < stop && !is_kept(pool, (uintptr_t)kept)) kept++;
         if (pool->pinned) stop = kept;
         bytes += discard(pool, i, stop < pool->fresh ? stop : touched);
         i = stop + 1;
