@@ -110,11 +110,14 @@ KOLK_INLINE_ void *kolk_slotmap_cursor_next_sized_(kolk_slotmap_cursor *cursor, 
     const kolk_slotmap *map = cursor->map;
     uint32_t place = cursor->place;
     if (place < map->count && map->owners[place] == cursor->slot) place++;
-    while (place < map->count && map->owners[place] & KOLK_HOLE_) place++;
-    if (place >= map->count) return NULL;
-    cursor->place = place;
-    cursor->slot = map->owners[place];
-    return map->objects + place * stride;
+    for (; place < map->count; place++) {
+        uint32_t slot = map->owners[place];
+        if (KOLK_UNLIKELY_(slot & KOLK_HOLE_)) continue;
+        cursor->place = place;
+        cursor->slot = slot;
+        return map->objects + place * stride;
+    }
+    return NULL;
 }
 
 KOLK_INLINE_ void *kolk_slotmap_cursor_next(kolk_slotmap_cursor *cursor) {
