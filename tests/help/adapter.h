@@ -32,6 +32,7 @@ static const pool_member pool_members[] = {
     MEMBER(keepalive_ms),
     MEMBER(validate_after_ms),
     MEMBER(leak_after_ms),
+    MEMBER(warn_nested),
     MEMBER(create_timeout_ms),
     MEMBER(reuse),
     MEMBER(look),
