@@ -583,6 +583,7 @@ struct kolk_pinned_ {
     KOLK_TYPED_ bool name##_remove(const name *side_, pool_type##_handle handle_) { \
         return kolk_side_remove_(name##_of_(side_, handle_), handle_.untyped); } KOLK_END_
 
+KOLK_BODIES_BEGIN_
 KOLK_TYPED_ void *kolk_side_get_(kolk_handle *of, size_t behind_value, kolk_handle handle, const void *object) {
     return object && of->bits == handle.bits ? KOLK_CAST_(char *, KOLK_CAST_(void *, of)) - behind_value : NULL;
 }
@@ -597,6 +598,7 @@ KOLK_TYPED_ bool kolk_side_remove_(kolk_handle *of, kolk_handle handle) {
     if (had) of->bits = 0;
     return had;
 }
+KOLK_BODIES_END_
 
 /* ---- Loops over pools, slot maps and shared pools ---------------------------------------------------------------- */
 

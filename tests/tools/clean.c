@@ -527,6 +527,21 @@ static void copy_saved(void *object, const void *saved, size_t saved_size, void 
     memcpy(object, saved, saved_size);
 }
 
+static void use_pins(void) {
+    kolk_pool pool;
+    kolk_pool_desc desc = {.name = "pinned", .object_size = sizeof(int), .capacity = 10, .pins = true};
+    REQUIRE(kolk_pool_init(&pool, &desc) == KOLK_OK);
+    int *object = kolk_pool_alloc_in(&pool, 5, 3);
+    REQUIRE(object && kolk_pool_index(&pool, object) == 5);
+    *object = 17;
+    kolk_pool_pin(&pool, object);
+    kolk_pool_free(&pool, object);
+    REQUIRE(*object == 17 && !kolk_pool_is_live(&pool, object));
+    kolk_pool_unpin(&pool, object);
+    REQUIRE(kolk_pool_count(&pool) == 0);
+    kolk_pool_deinit(&pool);
+}
+
 static void use_snapshots(void) {
     kolk_pool pool;
     kolk_pool_desc desc = {.name = "saved", .object_size = sizeof(int), .capacity = 10, .ages = true};
@@ -589,6 +604,7 @@ int main(void) {
     }
     make_mistakes();
     use_keep();
+    use_pins();
     use_snapshots();
     use_snapshots_of_a_map();
     use_types();
