@@ -85,7 +85,7 @@ class Store:
         if fault:
             return f"no {self.NOUN} ({fault})"
         words = name_at(self.number("name")) + ": " if self.number("name") else ""
-        words += f"{self.NOUN} of {self.object_size}-byte objects, {self.count} of {self.capacity} alive"
+        words += f"{self.NOUN} of {self.object_size}-byte objects, {self.alive()} of {self.capacity} alive"
         if self.max_capacity > self.capacity:
             words += f", grows to {self.max_capacity}"
         words += f", peak {self.peak()}{self.order()}"
@@ -198,8 +198,11 @@ class SlotMap(Store):
     def mode(self):
         return ", debug mode" if self.number("debug_flags") else ""
 
+    def alive(self):
+        return self.count - self.number("holes")
+
     def live(self):
-        return range(self.count)
+        return [place for place in range(self.count) if not int(self.value["owners"][place]) >> 31]
 
     def pointer(self, place):
         return self.as_pointer(self.value["objects"] + place * self.stride)

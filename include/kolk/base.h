@@ -444,10 +444,10 @@ KOLK_API_ size_t kolk_stack_text(const void *const *stack, uint32_t depth, bool 
  *                     place that allocated some, beginning with the place of the oldest object. The end of a heap with
  *                     a parent reports none. An alloc or free takes some microseconds to walk the stack; with sites=1
  *                     it does not walk. docs/debugging.md states when less is known.
- *     move            slot maps only (not on the caller's memory): each remove, clear and sort moves all objects to
- *                     another block and makes the old block inaccessible until seven more such calls. So the use of a
- *                     kept pointer crashes immediately. A removal is then O(count), so `all` does not include this
- *                     setting.
+ *     move            slot maps only (not on the caller's memory): each remove, settle, clear and sort moves all
+ *                     objects to another block and makes the old block inaccessible until seven more such calls. So
+ *                     the use of a kept pointer crashes immediately. A removal is then O(count), so `all` does not
+ *                     include this setting.
  *     trace           alloc and free do not use the fast path, so that the probes and the profiler (kolk_set_profiler,
  *                     below) see each call
  *     sample=1000     heaps only: about one block in 1,000 lies between inaccessible pages, so that a read or write

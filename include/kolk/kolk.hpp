@@ -46,7 +46,7 @@
  * Lives     an object's life ends before its destructor runs: its handles are stale, walks do not find it, and to erase
  *           it again is reported. So a destructor may erase and make other objects of its pool, and so may a
  *           constructor. While either runs, pool<T> calls no on_full, and reports a clear or trim (KOLK_IN_HOOK). A
- *           constructor must not erase or renew its own object. No other thread finds an object whose constructor
+ *           constructor must not erase, renew or pin its own object. No other thread finds an object whose constructor
  *           still runs.
  * Threads   as in C: pool, pool_of, slot_map and node_resource are for one thread at a time, the others for many.
  * Contents  T may be any object type: std::string, std::unique_ptr, over-aligned up to 4,096, with const members,
@@ -706,9 +706,9 @@ template <class T> struct slot_map_options {
     const char *debug = nullptr;
 };
 
-/* Objects in a plain array: begin() and end() are pointers. erase, clear and sort move objects, so keep handles. An
- * object is constructed before the map has it, and leaves the map before its destructor runs: both may change the map.
- * T's move constructor must not, nor the destructor of an object that was moved from. */
+/* Objects in a plain array: begin() and end() are pointers. erase, settle, clear and sort move objects: keep handles.
+ * An object is constructed before the map has it, and leaves the map before its destructor runs: both may change the
+ * map. T's move constructor must not, nor the destructor of an object that was moved from. */
 template <class T> class slot_map {
     static_assert(std::is_nothrow_move_constructible_v<T>, "a slot map moves its objects: T needs a move constructor "
                                                            "that does not throw");
@@ -730,7 +730,7 @@ template <class T> class slot_map {
     slot_map &operator=(const slot_map &) = delete;
 
     /* A new object, the last of the array, and its handle: `auto [body, handle] = map.emplace(...)`. The pointer is
-     * valid until the next erase, clear or sort. nullptr and the null handle: the map is full. */
+     * valid until the next erase, settle, clear or sort. nullptr and the null handle: the map is full. */
     struct added {
         T *object;
         kolk::handle<T> handle;
@@ -743,7 +743,7 @@ template <class T> class slot_map {
             void *place = add(of);
             return {place ? ::new (place) T(std::forward<A>(arguments)...) : nullptr, of};
         } else {
-            if (size() == map_.max_capacity) return {static_cast<T *>(add(of)), of}; /* a failed add is counted */
+            if (size() - map_.holes == map_.max_capacity) return {static_cast<T *>(add(of)), of}; /* which is counted */
             inside::room<T> made;
             access::make<T>(made.bytes, std::forward<A>(arguments)...);
             inside::guard destroyed_later([&made] { made.object()->~T(); });
@@ -771,7 +771,7 @@ template <class T> class slot_map {
     /* Erases each object for which the function returns true; returns how many. */
     template <class F> std::uint32_t erase_if(F &&wanted) {
         std::uint32_t erased = 0;
-        for (std::uint32_t i = size(); i-- > 0;)
+        for (std::uint32_t i = (settle(), size()); i-- > 0;)
             if (T *object = at(i); object && wanted(*object)) erased += erase(object);
         return erased;
     }

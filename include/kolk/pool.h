@@ -424,7 +424,7 @@ KOLK_USES_(1) void kolk_pool_protect(kolk_pool *pool, const void *object, bool o
 KOLK_USES_(1) void kolk_pool_pin(kolk_pool *pool, const void *object);
 
 /* Takes back one pin, and none if it is NULL. If it was the last one, and the object was freed meanwhile, frees its
- * slot. O(1). An object that is not pinned is a bug of the caller (KOLK_NOT_PINNED). */
+ * slot. O(1); O(log n) if the pool is ranked. An object that is not pinned is a bug of the caller (KOLK_NOT_PINNED). */
 KOLK_USES_(1) void kolk_pool_unpin(kolk_pool *pool, const void *object);
 
 /* ---- Objects that are made once ---------------------------------------------------------------------------------
@@ -558,8 +558,8 @@ uint64_t kolk_pool_hash(kolk_pool *pool, uint64_t (*hash)(const void *object, vo
  *
  * O(1), and a step for each of these lower slots. Unless the slot was the last one freed, LIFO and FIFO give up the
  * order of the slots that are free at that time: they are used from the lowest one on. The next alloc that takes one of
- * them is O(slots / 64) with LIFO, O(slots) with FIFO. In a hook other than on_full and on_low, the order stays, and
- * alloc_at is O(free slots). */
+ * them is O(slots / 64) with LIFO, O(slots) with FIFO or while an object is pinned. In a hook other than on_full and
+ * on_low, the order stays, and alloc_at is O(free slots). */
 KOLK_USES_(1) void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle);
 
 /* The same for a slot by its index, such as a number that a protocol or a file gives to an object. The slot has its
@@ -568,7 +568,8 @@ KOLK_USES_(1) void *kolk_pool_alloc_at_index(kolk_pool *pool, uint32_t index);
 
 /* The same for the lowest slot without an object among n slots, from slot `first` on. If all allocs of a pool are of
  * this kind, each kind of object has numbers of its own: those of the server below 1000, say, and those of its clients
- * from 1000 on. O(n / 64), plus that of alloc_at_index. Returns NULL if none of these slots can be had. */
+ * from 1000 on. O(n / 64), plus that of alloc_at_index. Returns NULL if none of these slots can be had, or if the lowest
+ * of them fails its setup. */
 KOLK_USES_(1) void *kolk_pool_alloc_in(kolk_pool *pool, uint32_t first, uint32_t n);
 
 /* ---- Struct: read any field, write none -------------------------------------------------------------------------- */

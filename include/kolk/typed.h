@@ -565,8 +565,9 @@ struct kolk_pinned_ {
  * labels_set returns the object's label, which is a new one if it had none: then initialise all of it. NULL: the object
  * is gone. labels_get returns its label, or NULL if it has none or is gone; so a label ends with its object, also if
  * the slot is used again. labels_remove ends it before that. Each is O(1). An entry is a T and the 8 bytes of the
- * handle; the array is yours, and there is nothing to deinit. With fewer entries than the pool has slots, some objects
- * take each other's: a get of the one that was set before is NULL. One thread at a time, while no other frees these
+ * handle; the array is yours, and there is nothing to deinit. Make it all zero again after a restore and a new init of
+ * the pool, which give the same handles again. With fewer entries than the pool and its overflow pools have slots, some
+ * objects take each other's: a get of the one that was set before is NULL. One thread at a time, while no other frees these
  * objects. A pool without handles has none of this. */
 #define KOLK_SIDE_TYPE(name, pool_type, ...)                                                                           \
     typedef __VA_ARGS__ name##_value;                                                                                  \

@@ -114,7 +114,10 @@ uint32_t kolk_pool_end_for_next_(kolk_pool *pool, void *object, const void *site
     return KOLK_NO_SLOT_;
 }
 
-/* An overflow pool releases its memory when its last object is freed. */
+void kolk_pool_release_rest_(kolk_pool *overflow) {
+    if (kolk_pool_count(overflow) == 0 && overflow->in_hook <= HOOK_CHANGES) kolk_pool_trim(overflow);
+}
+
 bool kolk_pool_free_rest_(kolk_pool *pool, void *object, const void *site) {
     kolk_pool *holder = kolk_pool_holder_(pool, object);
     if (!holder) return false;
@@ -123,7 +126,7 @@ bool kolk_pool_free_rest_(kolk_pool *pool, void *object, const void *site) {
         return true;
     }
     free_any(holder, object, site);
-    if (kolk_pool_count(holder) == 0 && holder->in_hook <= HOOK_CHANGES) kolk_pool_trim(holder);
+    kolk_pool_release_rest_(holder);
     return true;
 }
 
@@ -173,13 +176,13 @@ KOLK_NOINLINE_ bool kolk_pool_free_at(kolk_pool *pool, uint32_t index) {
 }
 
 /* Ends the lives below the current `fresh`. Only worn-out slots are put where an alloc can find them. Returns false if
- * there were no lives. */
-static bool end_lives(kolk_pool *pool, const void *site) {
+ * there were no lives. If the pool `ends`, what a reset hook pins meanwhile ends too. */
+static bool end_lives(kolk_pool *pool, bool ends, const void *site) {
     uint64_t end = pool->fresh; /* leaves out objects that reset hooks allocate beyond it */
     bool some = false;
     for (uint64_t i = 0; (i = kolk_pool_next_(pool, true, i, end)) < end; i++) {
         some = true;
-        if (pool->pinned && keep_pinned(pool, (uint32_t)i, site)) continue;
+        if (!ends && pool->pinned && keep_pinned(pool, (uint32_t)i, site)) continue;
         if (end_pool_life(pool, pool_debug_of(pool), (uint32_t)i, pool_slot_at(pool, i), site))
             wear_out(pool, (uint32_t)i);
     }
@@ -190,7 +193,7 @@ void kolk_pool_clear_for_(kolk_pool *pool, bool ends, const void *site) {
     kolk_pool_verify_all_(pool, site);
     pool->ranking = 0;                          /* it would consist of dead slots */
     if (pool->reset) kolk_pool_list_all_(pool); /* which may allocate, while slots are in no place */
-    while (end_lives(pool, site) && ends) {}
+    while (end_lives(pool, ends, site) && ends) {}
     while (kolk_pool_take_quarantined_(pool) != KOLK_NO_SLOT_) {} /* they were verified above; sort_free finds them */
     kolk_pool_sort_free_(pool);
 }

@@ -293,6 +293,9 @@ uint32_t kolk_pool_end_for_next_(kolk_pool *pool, void *object, const void *site
  * returns false. */
 bool kolk_pool_free_rest_(kolk_pool *pool, void *object, const void *site);
 
+/* An overflow pool releases its memory when its last object is freed through another pool. */
+void kolk_pool_release_rest_(kolk_pool *overflow);
+
 /* Completes the free of an object at its last unpin. */
 void kolk_pool_free_kept_(kolk_pool *pool, uint32_t index);
 

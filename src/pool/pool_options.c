@@ -355,10 +355,11 @@ KOLK_NOINLINE_ void *kolk_pool_alloc_at_index(kolk_pool *pool, uint32_t index) {
 KOLK_NOINLINE_ void *kolk_pool_alloc_in(kolk_pool *pool, uint32_t first, uint32_t n) {
     begin_static_pool(pool);
     if (bars_allocs(pool, "alloc_in", SITE)) return NULL;
+    if (pool->on_low) kolk_pool_look_at_low_water_(pool, 1); /* first, because its allocs may fail and count */
     uint64_t end = (uint64_t)first + n, failed = pool->failed;
     if (end > pool->max_capacity) end = pool->max_capacity;
     for (uint64_t slot = first; slot < end && pool->failed == failed; slot++) {
-        if (slot < pool->fresh) slot = kolk_pool_next_(pool, false, slot, pool->fresh);
+        if (slot < pool->fresh) slot = kolk_pool_next_(pool, false, slot, end < pool->fresh ? end : pool->fresh);
         void *object = slot < end ? alloc_slot(pool, (uint32_t)slot, 0, SITE) : NULL;
         if (object) return object;
     }

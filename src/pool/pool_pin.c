@@ -41,11 +41,13 @@ KOLK_NOINLINE_ void kolk_pool_unpin(kolk_pool *pool, const void *object) {
     uint32_t slot;
     kolk_pool *holder = object ? pinnable(pool, object, "unpin", &slot, SITE) : NULL;
     if (!holder) return;
-    if (!is_pinned(holder, slot))
+    if (!is_pinned(holder, slot)) {
         kolk_fail_(kolk_pool_failure_(holder, KOLK_NOT_PINNED, slot, SITE), "unpin of slot %u, which is not pinned",
                    (uint64_t)slot);
-    else if (--holder->pins[slot] == 0)
+    } else if (--holder->pins[slot] == 0) {
         release(holder, slot);
-    else if (holder->pins[slot] == KEPT)
+    } else if (holder->pins[slot] == KEPT) {
         kolk_pool_free_kept_(holder, slot);
+        if (holder != pool) kolk_pool_release_rest_(holder);
+    }
 }

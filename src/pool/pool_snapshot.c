@@ -259,14 +259,14 @@ static kolk_status prove(const kolk_pool *pool, const unsigned char *bytes, size
 /* ---- Putting it in place ----------------------------------------------------------------------------------------- */
 
 /* Grows so that the slots fit that the saved pool had handed out. The saved pool's capacity proves nothing, because
- * slots that were never handed out are not in the block. So the pool grows to it, as FIFO would like, by no more than
- * an alloc would grow the pool, and only if that succeeds. */
+ * slots that were never handed out are not in the block. So the pool grows to it by no more than an alloc would grow
+ * the pool, and only if that succeeds; with FIFO, whose future depends on it, as far as max_capacity. */
 static kolk_status grow_to_fit(kolk_pool *pool, const kolk_pool_header_ *head) {
     uint32_t needed = head->fresh > pool->capacity ? head->fresh : pool->capacity;
     if (needed >= pool->max_capacity) return kolk_pool_reserve(pool, head->fresh); /* there is no more, or too little */
     uint32_t wish = kolk_block_next_capacity_(needed, pool->max_capacity, pool->stride);
     wish = needed + kolk_budget_step_(pool->budget, wish - needed, pool->stride);
-    if (wish > head->capacity) wish = head->capacity;
+    if (wish > head->capacity || pool->reuse == KOLK_REUSE_FIFO) wish = head->capacity;
     return wish > needed && kolk_pool_reserve(pool, wish) == KOLK_OK ? KOLK_OK : kolk_pool_reserve(pool, head->fresh);
 }
 

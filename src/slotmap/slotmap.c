@@ -52,7 +52,7 @@
  *     I3  the other slots below fresh are in the worn-out list, each once, and their place is NO_PLACE
  *     I4  an owner's generation is at least 1; a hole's may be 0, until it is closed
  *     I5  the bounds are those of the table above
- *     I6  the fills behind the last object are unchanged since the debug mode wrote them
+ *     I6  the fills in holes and behind the last object are unchanged since the debug mode wrote them
  * slotmap.h states the time bounds. */
 #include "slotmap_inside.h"
 
@@ -252,7 +252,16 @@ kolk_status kolk_slotmap_rebind_abi_(kolk_slotmap *map, const kolk_slotmap_desc 
     return KOLK_OK;
 }
 
+static void verify_holes(const kolk_slotmap *map, const void *site) {
+    for (uint32_t place = map->first_hole, n = map->holes; map_debug_of(map) && n > 0; n--) {
+        kolk_watch_->verify(map->debug, place, map_object_at(map, place), false,
+                            map_failure_of(map, KOLK_OK, place, site));
+        place = map->cells[map->owners[place] & ~HOLE].place & ~HOLE;
+    }
+}
+
 void kolk_slotmap_verify_all_(const kolk_slotmap *map, const void *site) {
+    verify_holes(map, site);
     for (uint32_t place = map->count; map_debug_of(map) && place < map->fresh; place++)
         kolk_watch_->verify(map->debug, place, map_object_at(map, place), false,
                             map_failure_of(map, KOLK_OK, place, site));
@@ -370,7 +379,7 @@ static void use_hole(kolk_slotmap *map) {
     map->cells[slot].place = place;
     show_map_bounds(map);
     if (map->cells[slot].generation != 0) return;
-    map->cells[slot].generation = 1; /* no other slot is left */
+    map->cells[slot].generation = 1; /* all slots of the map are in use, or in holes */
     map->recycled++;
 }
 
@@ -436,14 +445,6 @@ static void end_map_life(kolk_slotmap *map, uint32_t slot, const void *site) {
     if (map_debug_of(map)) kolk_watch_->dies(map->debug, slot, site);
     if (map_debug_of(map)) kolk_watch_->filled(map->debug, map_object_at(map, place));
     kolk_slotmap_hide_free_(map, place);
-}
-
-static void verify_holes(const kolk_slotmap *map, const void *site) {
-    for (uint32_t place = map->first_hole, n = map->holes; map_debug_of(map) && n > 0; n--) {
-        kolk_watch_->verify(map->debug, place, map_object_at(map, place), false,
-                            map_failure_of(map, KOLK_OK, place, site));
-        place = map->cells[map->owners[place] & ~HOLE].place & ~HOLE;
-    }
 }
 
 /* Moves the last object, and its slot with it, into a hole. If it is not `whole`, only the slot moves. */

@@ -28,6 +28,9 @@ static bool holes_are_valid(const kolk_slotmap *map) {
         uint32_t slot = map->owners[place] & ~HOLE;
         listed += kolk_mixed_(place);
         if (slot >= map->fresh || !(map->cells[slot].place & HOLE)) return false;
+        bool watched = map_debug_of(map) != NULL;
+        if (watched && !kolk_watch_->is_intact(map->debug, place, map_object_at(map, place), false))
+            return false; /* I6 */
         place = map->cells[slot].place & ~HOLE;
     }
     return listed == marked;
