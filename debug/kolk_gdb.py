@@ -85,13 +85,16 @@ class Store:
         if fault:
             return f"no {self.NOUN} ({fault})"
         words = name_at(self.number("name")) + ": " if self.number("name") else ""
-        words += f"{self.NOUN} of {self.object_size}-byte objects, {self.alive()} of {self.capacity} alive"
+        words += f"{self.NOUN} of {self.object_size}-byte objects, {self.count - self.holes()} of {self.capacity} alive"
         if self.max_capacity > self.capacity:
             words += f", grows to {self.max_capacity}"
         words += f", peak {self.peak()}{self.order()}"
         if self.failed():
             words += f", {self.failed()} failed"
         return words + self.mode()
+
+    def holes(self):
+        return 0
 
     def peak(self):
         peak = self.number("peak")
@@ -198,8 +201,8 @@ class SlotMap(Store):
     def mode(self):
         return ", debug mode" if self.number("debug_flags") else ""
 
-    def alive(self):
-        return self.count - self.number("holes")
+    def holes(self):
+        return self.number("holes")
 
     def live(self):
         return [place for place in range(self.count) if not int(self.value["owners"][place]) >> 31]

@@ -196,7 +196,7 @@ extern "C" {
     X(KOLK_OTHER_BASE, 209, "the delta was made against another snapshot")                                             \
     X(KOLK_NO_FILE, 210, "there is no file of this name")                                                              \
     X(KOLK_NOT_READ, 211, "the file cannot be read: errno says why")                                                   \
-    X(KOLK_NOT_SAVED, 212, "the file could not be written, and an older one is still whole: errno says why")           \
+    X(KOLK_NOT_SAVED, 212, "the file could not be written, or not for certain: errno says why")                        \
     /* a bug of the caller: reported to the failure handler */                                                         \
     X(KOLK_DOUBLE_FREE, 300, "double free")                                                                            \
     X(KOLK_DEAD_OBJECT, 301, "the object is free")                                                                     \

@@ -568,8 +568,8 @@ KOLK_USES_(1) void *kolk_pool_alloc_at_index(kolk_pool *pool, uint32_t index);
 
 /* The same for the lowest slot without an object among n slots, from slot `first` on. If all allocs of a pool are of
  * this kind, each kind of object has numbers of its own: those of the server below 1000, say, and those of its clients
- * from 1000 on. O(n / 64), plus that of alloc_at_index. Returns NULL if none of these slots can be had, or if the lowest
- * of them fails its setup. */
+ * from 1000 on. O(n / 64), plus that of alloc_at_index. Returns NULL if none of these slots can be had, or the setup of
+ * the lowest one fails. */
 KOLK_USES_(1) void *kolk_pool_alloc_in(kolk_pool *pool, uint32_t first, uint32_t n);
 
 /* ---- Struct: read any field, write none -------------------------------------------------------------------------- */

@@ -47,8 +47,9 @@ KOLK_API_ kolk_status kolk_snapshot_apply(const void *base, size_t base_size, co
 
 /* Saves these bytes in a file, which replaces an older one of this name as a whole: it is written and flushed to the
  * disk under another name in the same folder (path.new1), and then renamed. If the program or the system crashes,
- * `path` is the old file or the new one, never a part; what a crash leaves under the other name, you may delete. The
- * old file's permissions stay, and a symbolic link still leads to the file. KOLK_NOT_SAVED: see errno; the old file is
+ * `path` is the old file or the new one, never a part. What crashes leave under the other names (path.new1 to
+ * path.new100), you may delete; once there are 100, saves fail (EEXIST). The old file's permissions stay, but not an
+ * owner other than the program's. A symbolic link still leads to the file. KOLK_NOT_SAVED: see errno; the old file is
  * unchanged, unless the last step has failed, the flush of the folder: then the new file is complete, but may be gone
  * after a crash of the system. KOLK_NO_MEMORY: nothing has changed. Not in freestanding builds. */
 KOLK_API_ kolk_status kolk_snapshot_save(const char *path, const void *block, size_t size);

@@ -41,12 +41,16 @@ bool kolk_bytemap_begin_debug_(kolk_bytemap *pool, kolk_settings_ settings) {
     return pool->debug && kolk_watch_->committed(pool->debug, (uint32_t)pool->count);
 }
 
+/* If the game has changed this slot, forgets what was known of it. */
+static void look_at_slot(kolk_bytemap *pool, uint32_t index) {
+    if (kolk_bytemap_knows_(pool, index)) return;
+    pool->known[index] = pool->byte_map[index];
+    kolk_watch_->lost(pool->debug, index, index + 1, true);
+}
+
 void kolk_bytemap_verify_(kolk_bytemap *pool, uint32_t from, uint32_t end, const void *site) {
     for (uint32_t i = from; bytemap_debug_of(pool) && i < end; i++) {
-        if (!kolk_bytemap_knows_(pool, i)) {
-            pool->known[i] = pool->byte_map[i];
-            kolk_watch_->lost(pool->debug, i, i + 1, true);
-        }
+        look_at_slot(pool, i);
         if (is_free_byte(pool->byte_map[i]))
             kolk_watch_->verify(pool->debug, i, bytemap_slot_at(pool, i), false,
                                 kolk_bytemap_failure_(pool, KOLK_OK, i, site));
@@ -75,7 +79,7 @@ void kolk_bytemap_dies_(kolk_bytemap *pool, uint32_t from, uint32_t end, const v
 /* The caller may write the object's bytes itself, so they are not verified. */
 void kolk_bytemap_note_byte_(kolk_bytemap *pool, uint32_t index, uint8_t byte, const void *site) {
     if (!bytemap_debug_of(pool)) return;
-    kolk_bytemap_verify_(pool, index, index + 1, site);
+    look_at_slot(pool, index);
     bool was_free = is_free_byte(pool->byte_map[index]);
     if (!was_free && is_free_byte(byte)) end_slot(pool, index, site);
     if (was_free && !is_free_byte(byte)) kolk_watch_->born(pool->debug, index, bytemap_slot_at(pool, index), site);

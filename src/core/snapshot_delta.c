@@ -202,11 +202,11 @@ static const unsigned char *bytes_or_none(const void *bytes) {
 size_t kolk_snapshot_delta(const void *base, size_t base_size, const void *now, size_t now_size, void *delta,
                            size_t room) {
     delta_header head = {.base_size = base_size, .size = now_size, .hash = kolk_hash_bytes_(now, now_size)};
-    const size_t end = 7 + 8; /* zeros, checksum */
-    if (room < sizeof head + end) return 0;
+    const size_t whole = room / 8 * 8; /* with the zeros */
+    if (whole < sizeof head + 8) return 0;
     unsigned char *bytes = delta;
     const unsigned char *then = bytes_or_none(base), *is = bytes_or_none(now);
-    const encoder all = {then, then + base_size, is, is + now_size, bytes + sizeof head, bytes + room - end, 0, 0, 0,
+    const encoder all = {then, then + base_size, is, is + now_size, bytes + sizeof head, bytes + whole - 8, 0, 0, 0,
                          false};
     encoder to = all;
     while (compare_blocks(&to)) {}

@@ -11,23 +11,28 @@
 #include "memory.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #define MOST_LEFT_BEHIND 100 /* skips at most this many unfinished files of earlier programs */
+#define MOST_LINKS       40  /* as Linux does */
 
 /* ---- Reading ----------------------------------------------------------------------------------------------------- */
 
 static bool read_all_of(FILE *file, kolk_text_ *text) {
     long length = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
-    if (length < 0) return false;
+    if (length == LONG_MAX) errno = EISDIR;
+    if (length < 0 || length == LONG_MAX) return false;
     rewind(file);
     text->length = (size_t)length;
     text->size = text->length + 1;
     text->start = kolk_memory_reserve_(text->size);
     if (!text->start || !kolk_memory_commit_(text->start, text->size)) return false;
     /* Ask for one byte more than the length: a file in /proc or /dev reports length 0, but may still have contents. */
-    return fread(text->start, 1, text->size, file) == text->length && !ferror(file);
+    if (fread(text->start, 1, text->size, file) == text->length && !ferror(file)) return true;
+    if (!ferror(file)) errno = EIO;
+    return false;
 }
 
 static kolk_found_ read_file(const char *name, kolk_text_ *text) {
@@ -56,10 +61,9 @@ void kolk_text_release_(kolk_text_ *text) {
 /* ---- The file itself --------------------------------------------------------------------------------------------- */
 
 #ifdef _WIN32
+#include <fcntl.h>
 #include <io.h>
 #include <windows.h>
-
-#define EXCLUSIVE "wb" /* the C library of Windows does not support "x" */
 
 typedef struct _stat64 file_facts;
 
@@ -67,18 +71,17 @@ static bool look_at_file(const char *name, file_facts *found) {
     return _stat64(name, found) == 0;
 }
 
-static bool is_link(const char *name) {
-    (void)name;
-    return false;
-}
-
 /* Resolves all symbolic links in the name. */
 static bool resolve_links(const char *name, char *real) {
     return snprintf(real, FILENAME_MAX, "%s", name) < FILENAME_MAX;
 }
 
-static void keep_permissions(FILE *file, const file_facts *old) {
-    (void)file, (void)old;
+/* Creates a file that there is not, which can be read by those only who could read the old one. NULL for `old`: there
+ * is none. */
+static FILE *create_file(const char *name, const file_facts *old) {
+    (void)old;
+    int file = _open(name, _O_WRONLY | _O_CREAT | _O_EXCL | _O_BINARY, _S_IREAD | _S_IWRITE);
+    return file < 0 ? NULL : _fdopen(file, "wb");
 }
 
 static bool replace_file(const char *name, const char *by, bool lasting) {
@@ -95,13 +98,10 @@ static bool flush_folder_of(const char *name) {
 }
 #else
 #include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 _Static_assert(FILENAME_MAX >= PATH_MAX, "realpath writes so much");
-
-#define EXCLUSIVE "wbx"
 
 typedef struct stat file_facts;
 
@@ -109,19 +109,32 @@ static bool look_at_file(const char *name, file_facts *found) {
     return stat(name, found) == 0;
 }
 
-static bool is_link(const char *name) {
-    file_facts found;
-    return lstat(name, &found) == 0 && S_ISLNK(found.st_mode);
-}
-
+/* If the file does not exist yet, follows one link after the other, each from the folder in which it lies. */
 static bool resolve_links(const char *name, char *real) {
+    char target[FILENAME_MAX];
     if (realpath(name, real)) return true;
-    return snprintf(real, FILENAME_MAX, "%s", name) < FILENAME_MAX; /* the file does not exist yet */
+    if (snprintf(real, FILENAME_MAX, "%s", name) >= FILENAME_MAX) return false;
+    for (int links = 0; links < MOST_LINKS; links++) {
+        ssize_t length = readlink(real, target, sizeof target - 1);
+        if (length < 0) return true; /* it is no link */
+        target[length] = 0;
+        char *last = strrchr(real, '/'), *from = *target == '/' || !last ? real : last + 1;
+        size_t room = (size_t)(real + FILENAME_MAX - from);
+        if ((size_t)snprintf(from, room, "%s", target) >= room) return false;
+    }
+    errno = ELOOP;
+    return false;
 }
 
-static void keep_permissions(FILE *file, const file_facts *old) {
-    int ignored = fchmod(fileno(file), old->st_mode & 07777);
-    (void)ignored;
+/* Creates a file that there is not, which can be read by those only who could read the old one. NULL for `old`: there
+ * is none. */
+static FILE *create_file(const char *name, const file_facts *old) {
+    int file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, old ? old->st_mode & 0777 : 0666);
+    if (file >= 0 && old) {
+        int ignored = fchmod(file, old->st_mode & 07777);
+        (void)ignored;
+    }
+    return file < 0 ? NULL : fdopen(file, "wb");
 }
 
 static bool replace_file(const char *name, const char *by, bool lasting) {
@@ -157,31 +170,29 @@ static bool flush_folder_of(const char *name) {
 
 /* ---- Replacing --------------------------------------------------------------------------------------------------- */
 
-/* A link that leads to no file is special because a rename would replace the link. */
 bool kolk_file_is_special_(const char *name) {
     file_facts found;
-    return look_at_file(name, &found) ? (found.st_mode & S_IFMT) != S_IFREG : is_link(name);
+    return look_at_file(name, &found) && (found.st_mode & S_IFMT) != S_IFREG;
 }
 
 static FILE *open_beside(kolk_new_file_ *file) {
+    file_facts facts, *old = look_at_file(file->name, &facts) ? &facts : NULL;
     for (unsigned n = 1; n <= MOST_LEFT_BEHIND; n++) {
         int length = snprintf(file->own_name, FILENAME_MAX, "%s.new%u", file->name, n);
         if (length >= FILENAME_MAX) return NULL;
-        FILE *out = fopen(file->own_name, EXCLUSIVE);
+        FILE *out = create_file(file->own_name, old);
         if (out || errno != EEXIST) return out;
     }
     return NULL;
 }
 
 bool kolk_file_begin_(kolk_new_file_ *file, const char *name) {
-    file_facts old;
     file->beside = !kolk_file_is_special_(name);
     if (!file->beside) {
         file->out = fopen(name, "wb");
         return file->out;
     }
     file->out = resolve_links(name, file->name) ? open_beside(file) : NULL;
-    if (file->out && look_at_file(file->name, &old)) keep_permissions(file->out, &old);
     return file->out;
 }
 

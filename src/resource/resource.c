@@ -216,11 +216,11 @@ static KOLK_NOINLINE_ kolk_status wait_for_entry(resource_request *me, bool in_f
     resource_key *key = me->key;
     if (!resource_waits(me)) return resource_found_none(me);
     if (kolk_resource_is_inside_(pool, me->thread)) return KOLK_IN_HOOK;
-    if (is_nested(me)) return KOLK_NESTED;
     if (key->rests && kolk_key_is_hopeless_(key)) {
         me->out->error = key->error;
         return KOLK_NOT_CREATED;
     }
+    if (is_nested(me)) return KOLK_NESTED;
     resource_waiter waiter = {.thread = me->thread, .turn = ++pool->turns};
     if (in_front)
         kolk_waiter_join_front_(&key->waiters, &waiter.link);
@@ -508,7 +508,7 @@ static void *end_borrow(kolk_resource_inside_ *pool, kolk_borrowed *borrow, reso
         holder = kolk_holder_of_handle_(pool, borrow->handle);
     kolk_resource_settle_and_unlock_(pool);
     if (!entry) kolk_report_handle_(pool, borrow->handle, site, &holder);
-    if (told) kolk_report_return_(pool, &holder);
+    if (told) kolk_report_return_(pool, &holder, end == END_DETACHED);
     return resource;
 }
 

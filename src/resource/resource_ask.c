@@ -71,7 +71,7 @@ static bool waiters_are_right(const kolk_resource_inside_ *pool, const resource_
     if (count_of_waiters(key) != key->waiting) return false;
     if (key->waiting == 0 || pool->paused) return true;
     if (pool->closed) return false;
-    if (pool->has_makers) return key->idle == 0 || pool->desc.validate;
+    if (pool->has_makers) return key->idle == 0 || pool->desc.validate || pool->hungry.first; /* another key's turn */
     return key->idle == 0 && !kolk_resource_can_make_(pool, key, ROOM_OF_ANY);
 }
 

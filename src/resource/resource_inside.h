@@ -475,7 +475,7 @@ resource_holder kolk_entry_holder_(const resource_entry *entry, int64_t now);
 /* The first reports a borrow that lasts too long or has not ended at close. The second reports that such a borrow has
  * ended after all. */
 void kolk_report_leak_(const kolk_resource_inside_ *pool, const resource_holder *holder);
-void kolk_report_return_(const kolk_resource_inside_ *pool, const resource_holder *holder);
+void kolk_report_return_(const kolk_resource_inside_ *pool, const resource_holder *holder, bool detached);
 
 /* Reports that the thread of this borrow has to wait for another one, which is described by `next`. */
 void kolk_report_nested_(const kolk_resource_inside_ *pool, const resource_holder *holder, const resource_holder *next);

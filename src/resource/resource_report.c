@@ -74,8 +74,10 @@ void kolk_report_leak_(const kolk_resource_inside_ *pool, const resource_holder 
     report_borrow(pool, holder, KOLK_LEAK, 1, "a resource that was borrowed%s is not given back after %u ms", "");
 }
 
-void kolk_report_return_(const kolk_resource_inside_ *pool, const resource_holder *holder) {
-    report_borrow(pool, holder, KOLK_LEAK, 0, "the resource that was borrowed%s is given back now, after %u ms", "");
+void kolk_report_return_(const kolk_resource_inside_ *pool, const resource_holder *holder, bool detached) {
+    const char *format = detached ? "the resource that was borrowed%s is taken out of the pool now, after %u ms"
+                                  : "the resource that was borrowed%s is given back now, after %u ms";
+    report_borrow(pool, holder, KOLK_LEAK, 0, format, "");
 }
 
 void kolk_report_nested_(const kolk_resource_inside_ *pool, const resource_holder *holder,

@@ -78,7 +78,8 @@ static void test_a_slot_map_and_a_shared_pool(void **state) {
     rows_handle a, b;
     assert_int_equal(rows_init(&map, &(kolk_slotmap_desc){.capacity = 4}), KOLK_OK);
     marks beside = {&map, entries, 4};
-    assert_true(rows_add(&map, &a) && rows_add(&map, &b));
+    assert_non_null(rows_add(&map, &a));
+    assert_non_null(rows_add(&map, &b));
     *marks_set(&beside, a) = 'a';
     *marks_set(&beside, b) = 'b';
     assert_true(rows_remove(&map, a)); /* which moves the other object */

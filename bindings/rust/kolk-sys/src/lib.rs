@@ -1343,7 +1343,7 @@ extern "C" {
     /// bug of the caller, and so is a pool without .pins (KOLK_PINS_MISSING).
     pub fn kolk_pool_pin(pool: *mut kolk_pool, object: *const c_void);
     /// Takes back one pin, and none if it is NULL. If it was the last one, and the object was freed meanwhile, frees its
-    /// slot. O(1). An object that is not pinned is a bug of the caller (KOLK_NOT_PINNED).
+    /// slot. O(1); O(log n) if the pool is ranked. An object that is not pinned is a bug of the caller (KOLK_NOT_PINNED).
     pub fn kolk_pool_unpin(pool: *mut kolk_pool, object: *const c_void);
     /// Replaces the hooks, context, name, headroom and low_water by those of the descriptor, also where these are 0. All
     /// objects, handles and counters stay, and so do the tag and the debug settings. No hook runs. The descriptor may be the
@@ -1421,15 +1421,16 @@ extern "C" {
     ///
     /// O(1), and a step for each of these lower slots. Unless the slot was the last one freed, LIFO and FIFO give up the
     /// order of the slots that are free at that time: they are used from the lowest one on. The next alloc that takes one of
-    /// them is O(slots / 64) with LIFO, O(slots) with FIFO. In a hook other than on_full and on_low, the order stays, and
-    /// alloc_at is O(free slots).
+    /// them is O(slots / 64) with LIFO, O(slots) with FIFO or while an object is pinned. In a hook other than on_full and
+    /// on_low, the order stays, and alloc_at is O(free slots).
     pub fn kolk_pool_alloc_at(pool: *mut kolk_pool, handle: kolk_handle) -> *mut c_void;
     /// The same for a slot by its index, such as a number that a protocol or a file gives to an object. The slot has its
     /// next generation, so older handles stay stale, and the pool need not have handles.
     pub fn kolk_pool_alloc_at_index(pool: *mut kolk_pool, index: u32) -> *mut c_void;
     /// The same for the lowest slot without an object among n slots, from slot `first` on. If all allocs of a pool are of
     /// this kind, each kind of object has numbers of its own: those of the server below 1000, say, and those of its clients
-    /// from 1000 on. O(n / 64), plus that of alloc_at_index. Returns NULL if none of these slots can be had.
+    /// from 1000 on. O(n / 64), plus that of alloc_at_index. Returns NULL if none of these slots can be had, or the setup of
+    /// the lowest one fails.
     pub fn kolk_pool_alloc_in(pool: *mut kolk_pool, first: u32, n: u32) -> *mut c_void;
 
     // kolk/queue.h
@@ -1893,8 +1894,9 @@ extern "C" {
     pub fn kolk_snapshot_apply(base: *const c_void, base_size: usize, delta: *const c_void, delta_size: usize, block: *mut c_void, size: *mut usize) -> kolk_status;
     /// Saves these bytes in a file, which replaces an older one of this name as a whole: it is written and flushed to the
     /// disk under another name in the same folder (path.new1), and then renamed. If the program or the system crashes,
-    /// `path` is the old file or the new one, never a part; what a crash leaves under the other name, you may delete. The
-    /// old file's permissions stay, and a symbolic link still leads to the file. KOLK_NOT_SAVED: see errno; the old file is
+    /// `path` is the old file or the new one, never a part. What crashes leave under the other names (path.new1 to
+    /// path.new100), you may delete; once there are 100, saves fail (EEXIST). The old file's permissions stay, but not an
+    /// owner other than the program's. A symbolic link still leads to the file. KOLK_NOT_SAVED: see errno; the old file is
     /// unchanged, unless the last step has failed, the flush of the folder: then the new file is complete, but may be gone
     /// after a crash of the system. KOLK_NO_MEMORY: nothing has changed. Not in freestanding builds.
     pub fn kolk_snapshot_save(path: *const c_char, block: *const c_void, size: usize) -> kolk_status;
