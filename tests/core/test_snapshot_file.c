@@ -128,11 +128,41 @@ static void test_links_and_permissions_stay(void **state) {
     unlink(target);
 }
 
+/* A link to a link to a file that is not there yet, each beside the other: the file is written beside its own name. */
+static void test_a_link_that_leads_nowhere(void **state) {
+    char link[120], target[120];
+    snprintf(link, sizeof link, "%s.link", path);
+    snprintf(target, sizeof target, "%s.target", path);
+    unlink(path);
+    assert_int_equal(symlink(strrchr(link, '/') + 1, path), 0);
+    assert_int_equal(symlink(target, link), 0);
+    no_step_fails();
+    fails_at = 2; /* the replacement */
+    assert_int_equal(save("first"), KOLK_NOT_SAVED);
+    assert_false(is_there(target));
+    assert_string_equal(loaded(), kolk_status_text(KOLK_NO_FILE));
+    no_step_fails();
+    assert_int_equal(save("second"), KOLK_OK);
+    assert_true(is_there(target));
+    assert_string_equal(loaded(), "second");
+    unlink(target);
+    unlink(link);
+    assert_int_equal(symlink(path, link), 0); /* in a circle */
+    assert_int_equal(save("third"), KOLK_NOT_SAVED);
+    assert_int_equal(errno, ELOOP);
+    unlink(link);
+    unlink(path);
+}
+
 /* ---- What goes wrong --------------------------------------------------------------------------------------------- */
 
 /* promise: snapshot.h "KOLK_NO_FILE: there is none ... it is not such a file", "KOLK_NOT_SAVED: see errno" */
 static void test_names(void **state) {
     size_t size = 0;
+    errno = 0;
+    assert_int_equal(kolk_snapshot_load("/", NULL, &size), KOLK_NOT_READ);
+    assert_int_equal(errno, EISDIR);
+    size = 0;
     char inside[120];
     assert_int_equal(save("here"), KOLK_OK);
     snprintf(inside, sizeof inside, "%s/inside", path);
@@ -259,6 +289,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_there_and_back, begin),
         cmocka_unit_test_setup(test_links_and_permissions_stay, begin),
+        cmocka_unit_test_setup(test_a_link_that_leads_nowhere, begin),
         cmocka_unit_test_setup(test_names, begin),
         cmocka_unit_test_setup(test_a_full_disk, begin),
         cmocka_unit_test_setup(test_steps_that_fail, begin),

@@ -83,6 +83,24 @@ void test_moves(const char *debug) {
     CHECK(body::alive == 0);
 }
 
+// A full map with a hole: the new object is constructed there. erase_if asks once for each object.
+void test_holes() {
+    {
+        kolk::slot_map<body> map(3);
+        kolk::handle<body> first = map.emplace(0).handle;
+        for (int i = 1; i < 3; i++) map.emplace(i);
+        CHECK(map.erase_in_place(first) && body::alive == 2);
+        auto [object, handle] = map.emplace(7);
+        CHECK(object == map.data() && object->is(7) && map.get(handle) == object && body::alive == 3);
+        CHECK(!map.emplace(8));
+        CHECK(map.erase_in_place(handle));
+        int asked = 0;
+        CHECK(map.erase_if([&asked](const body &each) { return asked++, each.is(1); }) == 1);
+        CHECK(asked == 2 && map.size() == 1 && map[0].is(2) && map.is_valid());
+    }
+    CHECK(body::alive == 0);
+}
+
 void test_bytes() {
     kolk::slot_map_options<int> wish;
     wish.capacity = 4;
@@ -238,6 +256,7 @@ void test_refs() {
 int main() {
     test_moves(nullptr);
     test_moves("move,fill");
+    test_holes();
     test_bytes();
     test_throwing_constructor();
     test_family();

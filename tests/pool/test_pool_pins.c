@@ -262,6 +262,44 @@ static void test_what_cannot_be_done_meanwhile(void **state) {
     end_pool(&pool);
 }
 
+/* A reset hook pins another object while the pool ends: that one ends all the same. */
+static void pin_the_other(void *object, void *context) {
+    resets *all = (resets *)context;
+    if (all->count++ == 0) kolk_pool_pin(&all->pool, kolk_pool_at(&all->pool, 1));
+}
+
+static void test_pins_at_the_end(void **state) {
+    resets all = {.count = 0};
+    kolk_pool_desc desc = {.object_size = 8, .capacity = 4, .pins = true, .life.reset = pin_the_other, .context = &all};
+    make_pool(&all.pool, &desc);
+    for (int i = 0; i < 2; i++) taken_from(&all.pool);
+    kolk_pool_deinit(&all.pool);
+    assert_int_equal(all.count, 2);
+}
+
+/* The lowest slot of a range is kept, and a hook's own alloc fails: the next one is free all the same. */
+static void fail_an_alloc(kolk_pool *pool, void *context) {
+    assert_null(kolk_pool_alloc_in(pool, 100, 1));
+}
+
+static void test_a_range_with_a_pinned_slot(void **state) {
+    kolk_pool pool;
+    kolk_pool_desc desc = {.object_size = 8, .capacity = 4, .pins = true};
+    desc.full.low_water = 4;
+    desc.full.on_low = fail_an_alloc;
+    make_pool(&pool, &desc);
+    void *object = kolk_pool_alloc_at_index(&pool, 0);
+    assert_non_null(object);
+    kolk_pool_pin(&pool, object);
+    kolk_pool_free(&pool, object);
+    void *next = kolk_pool_alloc_in(&pool, 0, 4);
+    assert_non_null(next);
+    assert_int_equal(kolk_pool_index(&pool, next), 1);
+    unpin(&pool, object);
+    kolk_pool_free(&pool, next);
+    end_pool(&pool);
+}
+
 /* promise: "bug of the caller, and so is a pool without .pins", "An object that is not pinned is a bug of the caller"
  * */
 static void test_wrong_pins(void **state) {
@@ -302,7 +340,8 @@ int main(void) {
         DEBUG_TEST(test_a_free_waits_for_the_last_unpin), DEBUG_TEST(test_a_life_that_wears_its_slot_out),
         DEBUG_TEST(test_an_eviction_spares_it),           DEBUG_TEST(test_a_victim_that_is_pinned),
         DEBUG_TEST(test_an_object_of_the_overflow_pool),  DEBUG_TEST(test_a_trim_spares_it),
-        DEBUG_TEST(test_what_cannot_be_done_meanwhile),   DEBUG_TEST(test_wrong_pins),
+        DEBUG_TEST(test_what_cannot_be_done_meanwhile),   DEBUG_TEST(test_pins_at_the_end),
+        DEBUG_TEST(test_a_range_with_a_pinned_slot),      DEBUG_TEST(test_wrong_pins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

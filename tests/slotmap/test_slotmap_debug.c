@@ -73,17 +73,23 @@ static void test_a_write_to_a_vacated_place(void **state) {
 static void test_a_write_to_a_hole(void **state) {
     kolk_slotmap map;
     reports kept;
-    for (int seen_by = 0; seen_by < 3; seen_by++) {
+    for (int seen_by = 0; seen_by < 5; seen_by++) {
         make_map(&map, &(kolk_slotmap_desc){.name = "bodies", .object_size = 12, .capacity = 2, .debug = "fill"});
+        block empty = take_map_snapshot(&map);
         kolk_handle a = add_letter(&map, 'a'), b = add_letter(&map, 'b');
         unsigned char *first = (unsigned char *)kolk_slotmap_get(&map, a);
         assert_true(kolk_slotmap_remove_in_place(&map, a));
         assert_memory_equal(first, ((const uint32_t[]){0x1deadb0b, 0x1deadb0b, 0x1deadb0b}), 12);
+        assert_true(kolk_slotmap_is_valid(&map));
         first[5] = 0x78;
+        assert_false(kolk_slotmap_is_valid(&map));
         begin_reports(&kept);
         if (seen_by == 0) kolk_slotmap_add(&map, NULL);
         if (seen_by == 1) kolk_slotmap_settle(&map);
         if (seen_by == 2) kolk_slotmap_remove(&map, b);
+        if (seen_by == 3) assert_int_equal(kolk_slotmap_restore(&map, empty.bytes, empty.size), KOLK_OK);
+        if (seen_by == 4) kolk_slotmap_clear(&map);
+        free(empty.bytes);
         assert_damage(&kept, KOLK_WRITE_AFTER_FREE, "bodies", first, 0, 5, 1,
                       "kolk: bodies: write after free to place 0: 78 written at byte 5 of it");
         assert_no_more(&kept);
