@@ -28,6 +28,10 @@
 
 #if defined(__linux__) && defined(__GNUC__)
 
+#ifdef __cplusplus /* NULL and the macros are C: no warnings of C++ about them */
+#pragma GCC system_header
+#endif
+
 #include <dlfcn.h>
 #include <stddef.h>
 

@@ -95,7 +95,7 @@ static void append_sites(text *out, const kolk_failure *failure) {
     const char *before_free = failure->alloc_site ? ", freed by " : "; freed by ";
     append_site(out, "; allocated by ", failure->alloc_site, failure->alloc_stack, depth, true);
     append_site(out, before_free, failure->free_site, failure->free_stack, depth, true);
-    if (!failure->holders) return;
+    if (!KOLK_WATCHED_ || !failure->holders) return;
     append_text(out, "; ");
     append_text(out, failure->holders);
 }

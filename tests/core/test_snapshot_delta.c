@@ -48,7 +48,8 @@ static void test_any_bytes(void **state) {
     uint64_t seed = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL)), random = seed;
     print_message("KOLK_TEST_SEED=%" PRIu64 "\n", seed);
     for (int n = 0; n < 20000; n++) {
-        block base = new_block(next_random(&random) % 70), now = new_block(next_random(&random) % 70);
+        block base = new_block((size_t)(next_random(&random) % 70)),
+              now = new_block((size_t)(next_random(&random) % 70));
         unsigned kinds = 1 + (unsigned)(next_random(&random) % 3);
         for (size_t i = 0; i < base.size; i++) base.bytes[i] = (unsigned char)(next_random(&random) % kinds);
         for (size_t i = 0; i < now.size; i++)

@@ -144,6 +144,7 @@ static void ask_by_threads(void) {
     kolk_set_failure_handler(NULL, NULL);
     jobs_clear(&all.pool);
     packed_jobs_clear(&all.map);
+    numbered_jobs_clear(&all.bytemap);
     jobs_deinit(&all.pool);
     packed_jobs_deinit(&all.map);
     numbered_jobs_flush(&all.bytemap);
