@@ -135,6 +135,7 @@ extern "C" {
     X(KOLK_FORKED, 9, "the pool belongs to the parent process: a fork's child needs its own")                          \
     X(KOLK_KEY_TOO_LONG, 10, "a key has more than 255 bytes")                                                          \
     X(KOLK_OVER_BUDGET, 11, "the budget, or one that it is part of, has too few bytes left")                           \
+    X(KOLK_CORRUPT, 12, "another process has overwritten what the pool keeps in their common block")                   \
     /* a bad descriptor */                                                                                             \
     X(KOLK_WRONG_ABI, 100, "the program was compiled with headers of a different kolk than the library it runs with")  \
     X(KOLK_NO_DESCRIPTOR, 101, "the descriptor is NULL")                                                               \
@@ -182,6 +183,17 @@ extern "C" {
     X(KOLK_SET_BY_ADAPTER, 141,                                                                                        \
       "create, destroy, validate and reset are the adapter's, and for PostgreSQL validate_after_ms: leave them 0")     \
     X(KOLK_PINS_MISSING, 142, "kolk_pool_pin and kolk_pool_unpin need pins, which is false")                           \
+    X(KOLK_BAD_QUEUES, 143, "queues is above 256, or queue_capacity above capacity")                                   \
+    X(KOLK_BAD_PROCESSES, 144, "max_processes is above 65535")                                                         \
+    X(KOLK_BAD_ORPHANS, 145, "orphans is not a KOLK_IPC_ value")                                                       \
+    /* a block of several processes that cannot be made or attached to */                                              \
+    X(KOLK_NEEDS_LINUX, 180, "pools between processes need Linux")                                                     \
+    X(KOLK_NO_LOCKS, 181, "the file cannot be opened once more: there is no /proc, no descriptor, or no right")        \
+    X(KOLK_NOT_EMPTY, 182, "the file for a new block is not empty")                                                    \
+    X(KOLK_NOT_A_BLOCK, 183, "the file is not a block of this version and byte order, or is not complete yet")         \
+    X(KOLK_OTHER_LAYOUT, 184, "the block was made with another name, size, capacity, number of queues or version")     \
+    X(KOLK_NOT_SEALED, 185, "another process could truncate the file: see unsealed in kolk_ipc_desc")                  \
+    X(KOLK_TOO_MANY_PROCESSES, 186, "max_processes are attached already")                                              \
     /* a snapshot that cannot be made or restored */                                                                   \
     X(KOLK_NO_SNAPSHOT, 200, "a pool with setup or teardown, or a slot map with move, has no snapshots")               \
     X(KOLK_IN_HOOK, 201, "a hook of the pool is running")                                                              \
@@ -205,10 +217,11 @@ extern "C" {
     X(KOLK_FOREIGN_POINTER, 304, "the pointer does not belong to this pool")                                           \
     X(KOLK_NO_HANDLES, 305, "the pool has no handles: KOLK_GENERATIONS_NONE")                                          \
     X(KOLK_NO_LOCAL, 306, "the local or its pool was never initialised, or its init failed, or it is deinit'd")        \
-    X(KOLK_READ_ONLY, 307, "the pool was attached without .writable, to be read")                                      \
+    X(KOLK_READ_ONLY, 307, "the pool was attached to be read")                                                         \
     X(KOLK_MOVED, 308, "the pool was moved or copied after its init")                                                  \
     X(KOLK_PINNED, 309, "an object is still pinned")                                                                   \
     X(KOLK_NOT_PINNED, 310, "the object is not pinned")                                                                \
+    X(KOLK_NO_QUEUE, 311, "the pool has no queue of this number")                                                      \
     /* a bug that the debug mode finds */                                                                              \
     X(KOLK_WRITE_AFTER_FREE, 350, "an object was written to after it was freed")                                       \
     X(KOLK_OVERFLOW, 351, "the bytes behind an object were written to")                                                \
@@ -217,7 +230,8 @@ extern "C" {
     /* also reported to the failure handler; the default one prints them and returns */                                \
     X(KOLK_LEAK, 400, "objects are still alive at the end of their pool or of the program")                            \
     X(KOLK_BAD_SETTING, 401, "a setting of the debug mode or the statistics is not understood")                        \
-    X(KOLK_NESTED, 402, "a thread waits for a resource of a pool while it has another one")
+    X(KOLK_NESTED, 402, "a thread waits for a resource of a pool while it has another one")                            \
+    X(KOLK_NOT_OWNER, 403, "the object is free, in a queue, or another process's")
 
 typedef enum kolk_status {
 #define KOLK_STATUS_ENUMERATOR_(status, number, sentence) status = (number),

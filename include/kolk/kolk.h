@@ -9,6 +9,7 @@
 #include "pool.h"
 #include "queue.h"
 #include "heap.h"
+#include "ipc.h"
 #include "resource.h"
 #include "shared.h"
 #include "slotmap.h"

@@ -56,6 +56,7 @@
 
 #include "base.h"
 #include "bytemap.h"
+#include "ipc.h"
 #include "pool.h"
 #include "queue.h"
 #include "resource.h"
@@ -497,6 +498,69 @@ struct kolk_pinned_ {
     KOLK_TYPED_ uint32_t name##_count(const name *pool_) { return kolk_shared_count(&pool_->pool); }                   \
     KOLK_TYPED_ void name##_stats(const name *pool_, kolk_stats *out_) { kolk_shared_stats(&pool_->pool, out_); }      \
     KOLK_TYPED_ bool name##_is_valid(const name *pool_) { return kolk_shared_is_valid(&pool_->pool); } KOLK_END_
+
+/* A pool between processes and its queues:
+ *
+ *     KOLK_IPC_TYPE(frames, struct frame)
+ *
+ * makes `frames` (the pool), `frames_object`, `frames_handle`, and frames_init, _init_in, _attach, _fd, _status, _alloc,
+ * _alloc_wait, _free, _push, _pop, _close, _is_closed, _queued, _recover, _adopt, _handle_of, _get, _is_live, _is_owned,
+ * _each, _each_next, _count, _holders, _stats, _is_valid and _deinit, which work as in ipc.h. The untyped pool is
+ * `frames.pool`. */
+#define KOLK_IPC_TYPE(name, ...)                                                                                       \
+    typedef __VA_ARGS__ name##_object;                                                                                 \
+    KOLK_DESTROYED_(name##_object) KOLK_IPC_TYPE_(name, name##_object)
+#define KOLK_IPC_TYPE_(name, T)                                                                                        \
+    typedef struct name KOLK_PINNED_ { kolk_ipc pool; } name;                                                          \
+    typedef struct name##_handle { kolk_handle untyped; } name##_handle;                                               \
+    typedef kolk_ipc_cursor name##_cursor;                                                                             \
+    KOLK_TYPED_ kolk_status name##_init(name *pool_, const kolk_ipc_desc *desc_) { \
+        kolk_ipc_desc named_; \
+        return kolk_ipc_init_abi_(&pool_->pool, KOLK_IPC_NEW_, kolk_ipc_desc_named_(desc_, #name, &named_), sizeof(T), \
+            KOLK_ALIGNOF_(T), sizeof(kolk_ipc), KOLK_ABI); } \
+    KOLK_TYPED_ kolk_status name##_init_in(name *pool_, int fd_, const kolk_ipc_desc *desc_) { \
+        kolk_ipc_desc named_; \
+        return kolk_ipc_init_abi_(&pool_->pool, fd_ < 0 ? -2 : fd_, kolk_ipc_desc_named_(desc_, #name, &named_), \
+            sizeof(T), KOLK_ALIGNOF_(T), sizeof(kolk_ipc), KOLK_ABI); } \
+    KOLK_TYPED_ kolk_status name##_attach(name *pool_, int fd_, const kolk_ipc_desc *desc_) { \
+        kolk_ipc_desc named_; \
+        return kolk_ipc_attach_abi_(&pool_->pool, fd_, kolk_ipc_desc_named_(desc_, #name, &named_), sizeof(T), \
+            KOLK_ALIGNOF_(T), sizeof(kolk_ipc), KOLK_ABI); } \
+    KOLK_TYPED_ int name##_fd(const name *pool_) { return kolk_ipc_fd(&pool_->pool); }                                 \
+    KOLK_TYPED_ void name##_deinit(name *pool_) { kolk_ipc_deinit(&pool_->pool); }                                     \
+    KOLK_TYPED_ kolk_status name##_status(name *pool_) { return kolk_ipc_status(&pool_->pool); }                       \
+    KOLK_TYPED_ T *name##_alloc(name *pool_) { return KOLK_CAST_(T *, kolk_ipc_alloc(&pool_->pool)); }                 \
+    KOLK_TYPED_ T *name##_alloc_wait(name *pool_, kolk_deadline deadline_) { \
+        return KOLK_CAST_(T *, kolk_ipc_alloc_wait(&pool_->pool, deadline_)); } \
+    KOLK_TYPED_ void name##_free(name *pool_, T *object_) { \
+        kolk_ipc_free(&pool_->pool, KOLK_CAST_(void *, object_)); } \
+    KOLK_TYPED_ kolk_status name##_push(name *pool_, uint32_t queue_, T *object_, kolk_deadline deadline_) { \
+        return kolk_ipc_push(&pool_->pool, queue_, KOLK_CAST_(void *, object_), deadline_); } \
+    KOLK_TYPED_ T *name##_pop(name *pool_, uint32_t queue_, kolk_deadline deadline_) { \
+        return KOLK_CAST_(T *, kolk_ipc_pop(&pool_->pool, queue_, deadline_)); } \
+    KOLK_TYPED_ void name##_close(name *pool_, uint32_t queue_) { kolk_ipc_close(&pool_->pool, queue_); }              \
+    KOLK_TYPED_ bool name##_is_closed(const name *pool_, uint32_t queue_) { \
+        return kolk_ipc_is_closed(&pool_->pool, queue_); } \
+    KOLK_TYPED_ uint32_t name##_queued(const name *pool_, uint32_t queue_) { \
+        return kolk_ipc_queued(&pool_->pool, queue_); } \
+    KOLK_TYPED_ uint32_t name##_recover(name *pool_) { return kolk_ipc_recover(&pool_->pool); }                        \
+    KOLK_TYPED_ T *name##_adopt(name *pool_) { return KOLK_CAST_(T *, kolk_ipc_adopt(&pool_->pool)); }                 \
+    KOLK_TYPED_ name##_handle name##_handle_of(const name *pool_, const T *object_) { \
+        name##_handle handle_ = {kolk_ipc_handle_of(&pool_->pool, object_)}; return handle_; } \
+    KOLK_TYPED_ T *name##_get(const name *pool_, name##_handle handle_) { \
+        return KOLK_CAST_(T *, kolk_ipc_get(&pool_->pool, handle_.untyped)); } \
+    KOLK_TYPED_ bool name##_is_live(const name *pool_, const T *object_) { \
+        return kolk_ipc_is_live(&pool_->pool, object_); } \
+    KOLK_TYPED_ bool name##_is_owned(const name *pool_, const T *object_) { \
+        return kolk_ipc_is_owned(&pool_->pool, object_); } \
+    KOLK_TYPED_ kolk_ipc_cursor name##_each(const name *pool_) { return kolk_ipc_each(&pool_->pool); }                 \
+    KOLK_TYPED_ T *name##_each_next(kolk_ipc_cursor *cursor_) { \
+        return KOLK_CAST_(T *, kolk_ipc_cursor_next(cursor_)); } \
+    KOLK_TYPED_ uint32_t name##_count(const name *pool_) { return kolk_ipc_count(&pool_->pool); }                      \
+    KOLK_TYPED_ uint32_t name##_holders(const name *pool_, kolk_ipc_holder *holders_, uint32_t n_) { \
+        return kolk_ipc_holders(&pool_->pool, holders_, n_); } \
+    KOLK_TYPED_ void name##_stats(const name *pool_, kolk_stats *out_) { kolk_ipc_stats(&pool_->pool, out_); }         \
+    KOLK_TYPED_ bool name##_is_valid(const name *pool_) { return kolk_ipc_is_valid(&pool_->pool); } KOLK_END_
 
 /* ---- Resource pools (resource.h) --------------------------------------------------------------------------------- */
 

@@ -101,6 +101,7 @@ typedef enum kolk_kind_id_ {
     KOLK_KIND_HEAP_,
     KOLK_KIND_HEAP_CLASS_,
     KOLK_KIND_TRAY_,
+    KOLK_KIND_IPC_,
     KOLK_KINDS_
 } kolk_kind_id_;
 

@@ -51,22 +51,38 @@ void kolk_yield_(void) {
 #define FUTEX_BITSET_MATCH_ANY 0xffffffffu
 
 /* A deadline beyond the range of the system's types takes several sleeps. */
-bool kolk_wait_(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
+static bool sleep_on(uint32_t *word, uint32_t expected, kolk_deadline deadline, int whose) {
     KOLK_ASSERT_((uintptr_t)word % sizeof *word == 0);
     int64_t ns = deadline.ns > 0 ? deadline.ns : 0, seconds = ns / 1000000000;
     const struct {
         long seconds, nanoseconds; /* the types that SYS_futex takes, even where time_t is longer */
     } end = {(long)(seconds < LONG_MAX ? seconds : LONG_MAX), (long)(ns % 1000000000)};
     int before = errno;
-    long result = syscall(SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected,
+    long result = syscall(SYS_futex, word, FUTEX_WAIT_BITSET | whose, expected,
                           deadline.ns == KOLK_FOREVER.ns ? NULL : &end, NULL, FUTEX_BITSET_MATCH_ANY);
     bool timed_out = result != 0 && errno == ETIMEDOUT;
     errno = before;
     return !timed_out || kolk_now_ns_() < deadline.ns;
 }
 
+static void wake_on(uint32_t *word, uint32_t n, int whose) {
+    syscall(SYS_futex, word, FUTEX_WAKE | whose, n < INT_MAX ? (int)n : INT_MAX, NULL, NULL, 0);
+}
+
+bool kolk_wait_(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
+    return sleep_on(word, expected, deadline, FUTEX_PRIVATE_FLAG);
+}
+
 void kolk_wake_(uint32_t *word, uint32_t n) {
-    syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, n < INT_MAX ? (int)n : INT_MAX, NULL, NULL, 0);
+    wake_on(word, n, FUTEX_PRIVATE_FLAG);
+}
+
+bool kolk_wait_between_(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
+    return sleep_on(word, expected, deadline, 0);
+}
+
+void kolk_wake_between_(uint32_t *word, uint32_t n) {
+    wake_on(word, n, 0);
 }
 #else
 #include "cancel.h"

@@ -16,6 +16,15 @@ bool kolk_wait_(uint32_t *word, uint32_t expected, kolk_deadline deadline);
 /* Wakes at least n of the threads that sleep on the word, or all if there are fewer. Costs a system call. */
 void kolk_wake_(uint32_t *word, uint32_t n);
 
+/* The same for a word of memory that several processes map (between.h). Linux only. */
+#if defined(KOLK_SCHEDULED) || !defined(__linux__) || defined(KOLK_NO_FUTEX)
+#define kolk_wait_between_ kolk_wait_
+#define kolk_wake_between_ kolk_wake_
+#else
+bool kolk_wait_between_(uint32_t *word, uint32_t expected, kolk_deadline deadline);
+void kolk_wake_between_(uint32_t *word, uint32_t n);
+#endif
+
 /* Lets other threads that wait for this processor run. Returns immediately if there are none. */
 void kolk_yield_(void);
 

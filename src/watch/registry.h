@@ -6,7 +6,7 @@
 #include "records.h"
 
 extern const kolk_kind_ kolk_pool_kind_, kolk_slotmap_kind_, kolk_bytemap_kind_, kolk_queue_kind_, kolk_shared_kind_,
-    kolk_resource_kind_, kolk_heap_kind_, kolk_heap_class_kind_, kolk_tray_kind_;
+    kolk_resource_kind_, kolk_heap_kind_, kolk_heap_class_kind_, kolk_tray_kind_, kolk_ipc_kind_;
 
 /* What readers of other processes find in a process's memory. Its layout belongs to its version. */
 #define KOLK_BEACON_MAGIC_   "kolk\xf0\x9f\x8f\x8a" /* and eight more bytes, which are 0 */

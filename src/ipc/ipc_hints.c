@@ -1,0 +1,130 @@
+/* ipc_hints.c: finds free slots. A hint is a bit for a slot that is probably free: see ipc.c.
+ *
+ * Searching. An alloc that finds no hint sets `searching` and looks at all lives. It gives each free slot a hint; the
+ * slots' hints were on their way somewhere, or gone. If there is none, the alloc fails. While `searching` is set, a free
+ * gives its slot a hint at once, where all find it, and then counts in `returns`. So if an alloc finds no hint and
+ * `returns` is what it was when this process last searched in vain, nothing has become free since, and it need not
+ * search again. The alloc sets `searching` before it looks at the lives, and a free changes the life before it reads
+ * `searching`; all four are sequentially consistent, so at least one sees what the other wrote (Dekker). Hence NULL
+ * proves that at one moment no slot was free: when `returns` was read for the second time, every slot that was seen
+ * alive was still alive, or its free had not returned yet. A free that fills half a word of hints ends the search. */
+#include "ipc_inside.h"
+
+#if KOLK_HOSTED
+
+#include "../base/bits.h"
+
+/* ---- Hints ------------------------------------------------------------------------------------------------------- */
+
+/* The hints that a thread keeps to itself: slots of one word from which it allocates, and of one into which it frees. */
+typedef struct hints {
+    uint64_t serial; /* of the pool */
+    uint32_t word, freed_word;
+    uint64_t bits, freed_bits;
+} hints;
+
+#define POOLS_OF_THREAD 4u /* more pools than that lose hints to each other */
+
+static hints *hints_here(const kolk_ipc *pool) {
+    static KOLK_THREAD_LOCAL_ hints of_thread[POOLS_OF_THREAD];
+    hints *mine = &of_thread[pool->serial % POOLS_OF_THREAD];
+    if (KOLK_UNLIKELY_(mine->serial != pool->serial)) *mine = (hints){.serial = pool->serial};
+    return mine;
+}
+
+static void put_hints(const kolk_ipc *pool, uint32_t word, uint64_t bits) {
+    kolk_slot_set_ set = hints_of(pool);
+    if (bits) kolk_slot_set_put_(&set, word, bits);
+}
+
+static bool is_searching(const kolk_ipc *pool) {
+    return kolk_load_(&pool->block->searching, KOLK_SEQ_CST_);
+}
+
+/* Takes the hints of a word that others can see: not more than each 64th of all, so that others find some too. */
+static bool take_hints(const kolk_ipc *pool, hints *mine) {
+    uint32_t most = is_searching(pool) ? 1 : pool->capacity < 64 * 64 ? 1 + pool->capacity / 64 : 64, word;
+    kolk_slot_set_ set = hints_of(pool);
+    kolk_slot_walk_ walk = kolk_slot_walk_from_(&set, kolk_bits_words_(pool->capacity), mine->word);
+    while (kolk_slot_walk_next_(&walk, &word)) {
+        uint64_t valid = bits_in_word(pool, word);
+        if (!valid) continue;
+        mine->bits = most >= 64 ? kolk_slot_set_take_word_(&set, word) : kolk_slot_set_take_some_(&set, word, most);
+        mine->bits &= valid;
+        mine->word = word;
+        if (mine->bits) return true;
+    }
+    return false;
+}
+
+uint32_t kolk_ipc_next_hint_(const kolk_ipc *pool) {
+    hints *mine = hints_here(pool);
+    if (!mine->bits && mine->freed_bits) {
+        mine->bits = mine->freed_bits;
+        mine->word = mine->freed_word;
+        mine->freed_bits = 0;
+    }
+    if (!mine->bits && !take_hints(pool, mine)) return KOLK_NO_SLOT_;
+    uint32_t slot = mine->word * 64 + kolk_bits_lowest_(mine->bits);
+    mine->bits &= mine->bits - 1;
+    return slot;
+}
+
+void kolk_ipc_show_hint_(const kolk_ipc *pool, uint32_t slot) {
+    kolk_slot_set_ set = hints_of(pool);
+    uint32_t word = slot / 64;
+    put_hints(pool, word, kolk_bits_at_(slot));
+    kolk_fetch_add_(&pool->block->returns, 1, KOLK_SEQ_CST_);
+    uint64_t valid = bits_in_word(pool, word),
+             bits = kolk_load_(kolk_slot_set_word_(&set, word), KOLK_RELAXED_) & valid;
+    if (2 * kolk_bits_count_(bits) >= kolk_bits_count_(valid)) kolk_store_(&pool->block->searching, 0, KOLK_SEQ_CST_);
+    call_one(&pool->block->free);
+}
+
+void kolk_ipc_keep_hint_(const kolk_ipc *pool, uint32_t slot) {
+    hints *mine = hints_here(pool);
+    if (KOLK_UNLIKELY_(is_searching(pool))) {
+        kolk_ipc_show_hint_(pool, slot);
+        return;
+    }
+    if (mine->freed_word != slot / 64) {
+        put_hints(pool, mine->freed_word, mine->freed_bits);
+        mine->freed_word = slot / 64;
+        mine->freed_bits = 0;
+    }
+    mine->freed_bits |= kolk_bits_at_(slot);
+}
+
+/* ---- Search ------------------------------------------------------------------------------------------------------ */
+
+/* Gives each free slot a hint; false if there is none. */
+static bool hint_at_all(const kolk_ipc *pool) {
+    bool any = false;
+    for (uint32_t word = 0; word < kolk_bits_words_(pool->capacity); word++) {
+        uint64_t free = 0;
+        for (uint64_t left = bits_in_word(pool, word); left; left &= left - 1) {
+            uint32_t slot = word * 64 + kolk_bits_lowest_(left);
+            if (!is_alive(kolk_load_(&pool->lives[slot], KOLK_SEQ_CST_))) free |= kolk_bits_at_(slot);
+        }
+        put_hints(pool, word, free);
+        any |= free != 0;
+    }
+    return any;
+}
+
+bool kolk_ipc_search_(kolk_ipc *pool) {
+    ipc_block *block = pool->block;
+    for (uint32_t rounds = 0; rounds < IPC_MOST_SEARCHES; rounds++) {
+        bool others = kolk_exchange_(&block->searching, 1, KOLK_SEQ_CST_);
+        uint64_t returns = kolk_load_(&block->returns, KOLK_SEQ_CST_);
+        if (others && returns == kolk_load_(&pool->seen, KOLK_RELAXED_)) return false;
+        if (hint_at_all(pool)) return true;
+        if (!is_searching(pool) || kolk_load_(&block->returns, KOLK_SEQ_CST_) != returns) continue;
+        kolk_store_(&pool->seen, returns, KOLK_RELAXED_);
+        return false;
+    }
+    note_corruption(pool);
+    return false;
+}
+
+#endif

@@ -1,0 +1,179 @@
+/* ipc_recover.c: which process this is, and what the dead have left.
+ *
+ * Process n holds the lock of byte n of the file for its whole life (between.h). The system releases it when the process
+ * ends, and no sooner. So who gets the lock of another process's byte knows that this process is dead, and keeps the
+ * lock while it recovers what the dead process has left. Nobody else can take the number meanwhile, and if the one who
+ * recovers dies too, its own lock and this one are released together, and the next begins anew. The record says `used`
+ * until the recovery is complete.
+ *
+ * 1  A pop at the head of a queue whose object is claimed already is completed, before that slot can have another life
+ *    (ipc_queue.c).
+ * 2  What is in the queues becomes the queues' own.
+ * 3  Whatever still has the dead owner's number is an orphan. That includes an object that it was about to push: it is
+ *    marked as queued, but no queue has it.
+ *
+ * A free of the dead that had just changed the life may have left no hint. So `returns` counts at the end, and the next
+ * alloc that finds no hint searches. */
+#include "ipc_inside.h"
+
+#if KOLK_HOSTED
+
+#include "../os/between.h"
+#include "../os/clock.h"
+#include "../os/lock.h"
+
+static ipc_process *process_at(const kolk_ipc *pool, uint32_t n) {
+    KOLK_ASSERT_(n > 0 && n <= pool->max_processes);
+    return (ipc_process *)(void *)((unsigned char *)pool->block + IPC_HEADER) + n;
+}
+
+/* Frees an object of a dead process, or gives it to whoever is to have it. Returns false if it had changed hands. */
+static bool end_orphan(kolk_ipc *pool, uint32_t slot, uint64_t life) {
+    if (pool->on_orphan && pool->me) {
+        if (!change_life(pool, slot, life, owned_life(life, pool->me))) return false;
+        pool->on_orphan(object_at(pool, slot), pool->context);
+        return true;
+    }
+    if (pool->orphans == KOLK_IPC_KEEP) return change_life(pool, slot, life, owned_life(life, 0));
+    if (!change_life(pool, slot, life, next_life(life, 0))) return false;
+    kolk_ipc_show_hint_(pool, slot);
+    return true;
+}
+
+static uint32_t end_orphans(kolk_ipc *pool, uint32_t n) {
+    uint32_t count = 0;
+    for (uint32_t slot = 0; slot < pool->capacity; slot++) {
+        uint64_t life = life_at(pool, slot);
+        if (is_alive(life) && owner_of(life) == n) count += end_orphan(pool, slot, life);
+    }
+    return count;
+}
+
+/* The caller holds the process's lock. */
+static uint32_t recover_process(kolk_ipc *pool, uint32_t n) {
+    kolk_ipc_settle_(pool, n);
+    uint32_t count = end_orphans(pool, n);
+    kolk_fetch_add_(&pool->block->returns, 1, KOLK_SEQ_CST_);
+    kolk_store_(&process_at(pool, n)->used, 0, KOLK_SEQ_CST_);
+    return count;
+}
+
+static bool recover_if_dead(kolk_ipc *pool, uint32_t n, uint32_t *count) {
+    if (n == pool->me || !kolk_load_(&process_at(pool, n)->used, KOLK_ACQUIRE_)) return false;
+    if (!kolk_between_lock_(pool->lock_fd, n)) return false;
+    bool dead = kolk_load_(&process_at(pool, n)->used, KOLK_ACQUIRE_);
+    if (dead) *count += recover_process(pool, n);
+    kolk_between_unlock_(pool->lock_fd, n);
+    return dead;
+}
+
+/* One thread of the process recovers at a time, because they share its locks. A hook does not recover. */
+static bool recover_all(kolk_ipc *pool, uint32_t *count) {
+    bool any = false;
+    *count = 0;
+    if (kolk_exchange_(&pool->recovering, 1, KOLK_ACQUIRE_)) return false;
+    for (uint32_t n = 1; n <= pool->max_processes; n++) any |= recover_if_dead(pool, n, count);
+    kolk_store_(&pool->recovering, 0, KOLK_RELEASE_);
+    if (any) kolk_ipc_call_(&pool->block->free, UINT32_MAX);
+    return any;
+}
+
+KOLK_NOINLINE_ uint32_t kolk_ipc_recover(kolk_ipc *pool) {
+    uint32_t count;
+    if (!number_here(pool)) return 0;
+    recover_all(pool, &count);
+    return count;
+}
+
+bool kolk_ipc_look_for_dead_(kolk_ipc *pool, int64_t ns) {
+    uint64_t now = (uint64_t)kolk_now_ns_(), before = kolk_load_(&pool->looked, KOLK_RELAXED_);
+    uint32_t count;
+    if (now - before < (uint64_t)ns) return false;
+    kolk_store_(&pool->looked, now, KOLK_RELAXED_);
+    return recover_all(pool, &count);
+}
+
+/* ---- The number of this process ---------------------------------------------------------------------------------- */
+
+/* Takes number n, if nobody has it; with `dead`, also that of a dead process, which is recovered first: without the
+ * hook, because this process cannot own objects yet. */
+static bool take_number(kolk_ipc *pool, uint32_t n, bool dead) {
+    ipc_process *process = process_at(pool, n);
+    if (!dead && kolk_load_(&process->used, KOLK_ACQUIRE_)) return false;
+    if (!kolk_between_lock_(pool->lock_fd, n)) return false;
+    if (kolk_load_(&process->used, KOLK_ACQUIRE_)) recover_process(pool, n);
+    process->pid = kolk_between_number_();
+    kolk_between_name_(process->name);
+    kolk_store_(&process->used, 1, KOLK_SEQ_CST_);
+    return true;
+}
+
+static uint32_t take_any_number(kolk_ipc *pool, bool dead) {
+    for (uint32_t n = 1; n <= pool->max_processes; n++)
+        if (take_number(pool, n, dead)) return n;
+    return 0;
+}
+
+kolk_status kolk_ipc_join_(kolk_ipc *pool) {
+    uint32_t count;
+    kolk_forks_watch_();
+    pool->forks = kolk_forks_now_();
+    uint32_t me = take_any_number(pool, false);
+    pool->me = me ? me : take_any_number(pool, true);
+    if (!pool->me) return KOLK_TOO_MANY_PROCESSES;
+    recover_all(pool, &count);
+    return KOLK_OK;
+}
+
+/* The lock file of the parent is closed here (between.h), and its number is the parent's. */
+static void join_as_child(kolk_ipc *pool) {
+    uint32_t forks = kolk_forks_now_();
+    pool->me = 0;
+    kolk_store_(&pool->recovering, 0, KOLK_RELAXED_);
+    pool->waiting = 0;
+    if (!pool->read_only && pool->block) {
+        pool->lock_fd = kolk_between_open_(pool->fd, &pool->read_only);
+        if (pool->lock_fd >= 0) kolk_ipc_join_(pool);
+    }
+    kolk_store_(&pool->forks, forks, KOLK_RELEASE_); /* partner: number_here */
+}
+
+KOLK_NOINLINE_ uint32_t kolk_ipc_join_again_(kolk_ipc *pool) {
+    if (!pool->block) return 0;
+    kolk_lock_word_(&pool->lock);
+    if (pool->forks != kolk_forks_now_()) join_as_child(pool);
+    kolk_unlock_word_(&pool->lock);
+    return pool->me;
+}
+
+void kolk_ipc_leave_(kolk_ipc *pool) {
+    uint32_t me = number_here(pool);
+    if (!me) return;
+    pool->on_orphan = NULL; /* what this process owns is not given to itself */
+    recover_process(pool, me);
+    pool->me = 0;
+    kolk_ipc_call_(&pool->block->free, UINT32_MAX);
+    kolk_between_unlock_(pool->lock_fd, me);
+}
+
+kolk_status kolk_ipc_status(kolk_ipc *pool) {
+    if (!pool->block) return KOLK_NO_DESCRIPTOR;
+    if (kolk_load_(&pool->corrupt, KOLK_RELAXED_)) return KOLK_CORRUPT;
+    if (pool->read_only) return KOLK_READ_ONLY;
+    if (number_here(pool)) return KOLK_OK;
+    return pool->lock_fd < 0 ? KOLK_NO_LOCKS : KOLK_TOO_MANY_PROCESSES;
+}
+
+/* ---- Adopt ------------------------------------------------------------------------------------------------------- */
+
+KOLK_NOINLINE_ void *kolk_ipc_adopt(kolk_ipc *pool) {
+    uint32_t me = number_here(pool);
+    for (uint32_t slot = 0; me && slot < pool->capacity; slot++) {
+        uint64_t life = life_at(pool, slot);
+        if (!is_alive(life) || (life & IPC_QUEUED) || owner_of(life) != 0) continue;
+        if (change_life(pool, slot, life, owned_life(life, me))) return object_at(pool, slot);
+    }
+    return NULL;
+}
+
+#endif
