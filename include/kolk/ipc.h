@@ -120,7 +120,7 @@ typedef struct kolk_ipc {
     uint32_t me;     /* the process's number in the block; 0: none */
     uint32_t forks;  /* kolk_forks_now_ when it got that number */
     uint32_t lock, recovering, wrong_pool;
-    int32_t fd, lock_fd;
+    int32_t fd;
     uint8_t shift;
     bool read_only, trap_full;
     uint8_t corrupt;
@@ -131,6 +131,7 @@ typedef struct kolk_ipc {
     KOLK_ALIGNAS(8) uint64_t waits;
     KOLK_ALIGNAS(8) uint64_t looked; /* kolk_now_ns_ when it last looked for dead processes */
     uint32_t waiting;                /* threads of this process that wait now */
+    void *lock_kept;                 /* that of number `me` (src/os/between.h) */
     const char *name;
     void (*on_orphan)(void *object, void *context);
     void *context;
@@ -166,8 +167,8 @@ KOLK_API_ int kolk_ipc_fd(const kolk_ipc *pool);
  * thread of this process may be inside a call. The other processes go on; the last one takes the pool with it. */
 KOLK_USES_(1) void kolk_ipc_deinit(kolk_ipc *pool);
 
-/* Returns KOLK_OK, or why this process can do no more: KOLK_CORRUPT, KOLK_READ_ONLY, in a fork's child
- * KOLK_TOO_MANY_PROCESSES or KOLK_NO_LOCKS, or KOLK_NO_DESCRIPTOR if it is all zero. */
+/* Returns KOLK_OK, or why this process can do no more: KOLK_CORRUPT, KOLK_READ_ONLY, in a fork's child that
+ * gets no number KOLK_TOO_MANY_PROCESSES, or KOLK_NO_DESCRIPTOR if it is all zero. */
 KOLK_USES_(1) kolk_status kolk_ipc_status(kolk_ipc *pool);
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
@@ -218,8 +219,7 @@ KOLK_API_ uint32_t kolk_ipc_queued(const kolk_ipc *pool, uint32_t queue);
  *
  * The system tells that a process has ended: it releases the process's lock on the file, at any kind of end, and also
  * at exec. So there is no daemon, no time-out, no number of a process that could be used again, and it works across
- * containers. (A process must not close descriptors that it did not open, as some daemons do at their start: the others
- * would take it for dead. Attach after such a start.)
+ * containers.
  *
  * What a dead process was in the middle of is completed or undone: each operation takes effect by one atomic write. An
  * object that it had pushed is in the queue. One that it had popped, allocated, or was about to push is an orphan. A

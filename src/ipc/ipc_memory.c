@@ -20,7 +20,7 @@
 
 _Static_assert(sizeof(ipc_block) == 256 && sizeof(ipc_queue) == 256 && sizeof(ipc_process) == 64,
                "processes of other versions read this layout: change IPC_MAGIC");
-_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_ipc) == 208 && sizeof(kolk_ipc_desc) == 80),
+_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_ipc) == 216 && sizeof(kolk_ipc_desc) == 80),
                "the layout has changed: raise KOLK_ABI");
 
 #define MOST_PROCESSES 65535u
@@ -140,17 +140,18 @@ static void begin_view(kolk_ipc *pool, const kolk_ipc_desc *desc) {
     pool->trap_full = desc->trap_full;
 }
 
-/* Opens and maps a file. On failure, end_view releases what there is. */
+/* Maps a file. On failure, end_view releases what there is. */
 static kolk_status map_block(kolk_ipc *pool, int fd, size_t size, unsigned char **start) {
-    pool->lock_fd = kolk_between_open_(fd, &pool->read_only);
-    if (pool->lock_fd < 0) return KOLK_NO_LOCKS;
-    *start = (unsigned char *)kolk_between_map_(pool->lock_fd, size, pool->read_only);
+    kolk_access_ access = kolk_between_access_(fd);
+    if (access == KOLK_NO_ACCESS_) return KOLK_NO_LOCKS;
+    pool->read_only = access == KOLK_ACCESS_TO_READ_;
+    *start = (unsigned char *)kolk_between_map_(fd, size, pool->read_only);
     return *start ? KOLK_OK : KOLK_NO_MEMORY;
 }
 
 static void end_view(kolk_ipc *pool, unsigned char *start) {
     if (start) kolk_between_unmap_(start, pool->size);
-    kolk_between_close_(pool->lock_fd);
+    if (pool->lock_kept) kolk_between_release_(pool->lock_kept);
     if (pool->fd >= 0) kolk_between_drop_(pool->fd);
     memset(pool, 0, sizeof *pool);
 }
@@ -200,7 +201,6 @@ KOLK_NOINLINE_ kolk_status kolk_ipc_init_abi_(kolk_ipc *pool, int fd, const kolk
     if (status != KOLK_OK) return status;
     if (fd != KOLK_IPC_NEW_ && kolk_between_size_(fd)) return KOLK_NOT_EMPTY;
     pool->fd = fd == KOLK_IPC_NEW_ ? kolk_between_make_() : kolk_between_copy_(fd);
-    pool->lock_fd = -1;
     return pool->fd < 0 ? fail_view(pool, NULL, KOLK_NO_LOCKS) : make_in(pool, pool->fd, desc, &header);
 }
 
@@ -262,7 +262,6 @@ KOLK_NOINLINE_ kolk_status kolk_ipc_attach_abi_(kolk_ipc *pool, int fd, const ko
     kolk_ipc_desc described = *desc;
     status = with_type(&described, type_size, type_align);
     if (status != KOLK_OK) return status;
-    pool->lock_fd = -1;
     pool->fd = kolk_between_copy_(fd);
     return pool->fd < 0 ? fail_view(pool, NULL, KOLK_NO_LOCKS) : attach_to(pool, pool->fd, &described);
 }

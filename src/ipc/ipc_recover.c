@@ -58,21 +58,32 @@ static uint32_t recover_process(kolk_ipc *pool, uint32_t n) {
     return count;
 }
 
-static bool recover_if_dead(kolk_ipc *pool, uint32_t n, uint32_t *count) {
-    if (n == pool->me || !kolk_load_(&process_at(pool, n)->used, KOLK_ACQUIRE_)) return false;
-    if (!kolk_between_lock_(pool->lock_fd, n)) return false;
-    bool dead = kolk_load_(&process_at(pool, n)->used, KOLK_ACQUIRE_);
-    if (dead) *count += recover_process(pool, n);
-    kolk_between_unlock_(pool->lock_fd, n);
-    return dead;
+static bool may_be_dead(const kolk_ipc *pool, uint32_t n) {
+    return n != pool->me && kolk_load_(&process_at(pool, n)->used, KOLK_ACQUIRE_);
 }
 
-/* One thread of the process recovers at a time, because they share its locks. A hook does not recover. */
+/* Takes the lock of the first dead process from *n on. NULL: there is none. */
+static void *lock_dead(const kolk_ipc *pool, uint32_t *n) {
+    int opened = kolk_between_open_(pool->fd);
+    if (opened < 0) return NULL;
+    for (; *n <= pool->max_processes; (*n)++)
+        if (may_be_dead(pool, *n) && kolk_between_lock_(opened, *n)) return kolk_between_keep_(opened);
+    kolk_between_close_(opened);
+    return NULL;
+}
+
+/* One thread of the process recovers at a time, and a hook does not recover. */
 static bool recover_all(kolk_ipc *pool, uint32_t *count) {
     bool any = false;
     *count = 0;
     if (kolk_exchange_(&pool->recovering, 1, KOLK_ACQUIRE_)) return false;
-    for (uint32_t n = 1; n <= pool->max_processes; n++) any |= recover_if_dead(pool, n, count);
+    void *kept;
+    for (uint32_t n = 1; (kept = lock_dead(pool, &n)); n++) {
+        bool dead = may_be_dead(pool, n);
+        if (dead) *count += recover_process(pool, n);
+        kolk_between_release_(kept);
+        any |= dead;
+    }
     kolk_store_(&pool->recovering, 0, KOLK_RELEASE_);
     if (any) kolk_ipc_call_(&pool->block->free, UINT32_MAX);
     return any;
@@ -95,46 +106,54 @@ bool kolk_ipc_look_for_dead_(kolk_ipc *pool, int64_t ns) {
 
 /* ---- The number of this process ---------------------------------------------------------------------------------- */
 
-/* Takes number n, if nobody has it; with `dead`, also that of a dead process, which is recovered first: without the
- * hook, because this process cannot own objects yet. */
-static bool take_number(kolk_ipc *pool, uint32_t n, bool dead) {
+/* Takes the lock of a number that nobody has, or with `dead` of one that a dead process has; 0: there is none. */
+static uint32_t lock_number(const kolk_ipc *pool, int opened, bool dead) {
+    for (uint32_t n = 1; n <= pool->max_processes; n++) {
+        if (!dead && kolk_load_(&process_at(pool, n)->used, KOLK_ACQUIRE_)) continue;
+        if (kolk_between_lock_(opened, n)) return n;
+    }
+    return 0;
+}
+
+static kolk_status lock_any_number(kolk_ipc *pool, uint32_t *n) {
+    int opened = kolk_between_open_(pool->fd);
+    if (opened < 0) return KOLK_NO_LOCKS;
+    *n = lock_number(pool, opened, false);
+    if (!*n) *n = lock_number(pool, opened, true);
+    if (*n) {
+        pool->lock_kept = kolk_between_keep_(opened);
+        return pool->lock_kept ? KOLK_OK : KOLK_NO_MEMORY;
+    }
+    kolk_between_close_(opened);
+    return KOLK_TOO_MANY_PROCESSES;
+}
+
+/* What a dead process with this number may have left is recovered first: without the hook, because this process cannot
+ * own objects yet. */
+kolk_status kolk_ipc_join_(kolk_ipc *pool) {
+    uint32_t n, count;
+    kolk_forks_watch_();
+    pool->forks = kolk_forks_now_();
+    kolk_status status = lock_any_number(pool, &n);
+    if (status != KOLK_OK) return status;
     ipc_process *process = process_at(pool, n);
-    if (!dead && kolk_load_(&process->used, KOLK_ACQUIRE_)) return false;
-    if (!kolk_between_lock_(pool->lock_fd, n)) return false;
     if (kolk_load_(&process->used, KOLK_ACQUIRE_)) recover_process(pool, n);
     process->pid = kolk_between_number_();
     kolk_between_name_(process->name);
     kolk_store_(&process->used, 1, KOLK_SEQ_CST_);
-    return true;
-}
-
-static uint32_t take_any_number(kolk_ipc *pool, bool dead) {
-    for (uint32_t n = 1; n <= pool->max_processes; n++)
-        if (take_number(pool, n, dead)) return n;
-    return 0;
-}
-
-kolk_status kolk_ipc_join_(kolk_ipc *pool) {
-    uint32_t count;
-    kolk_forks_watch_();
-    pool->forks = kolk_forks_now_();
-    uint32_t me = take_any_number(pool, false);
-    pool->me = me ? me : take_any_number(pool, true);
-    if (!pool->me) return KOLK_TOO_MANY_PROCESSES;
+    pool->me = n;
     recover_all(pool, &count);
     return KOLK_OK;
 }
 
-/* The lock file of the parent is closed here (between.h), and its number is the parent's. */
+/* The number and its lock are the parent's. */
 static void join_as_child(kolk_ipc *pool) {
     uint32_t forks = kolk_forks_now_();
     pool->me = 0;
     kolk_store_(&pool->recovering, 0, KOLK_RELAXED_);
+    pool->lock_kept = NULL;
     pool->waiting = 0;
-    if (!pool->read_only && pool->block) {
-        pool->lock_fd = kolk_between_open_(pool->fd, &pool->read_only);
-        if (pool->lock_fd >= 0) kolk_ipc_join_(pool);
-    }
+    if (!pool->read_only) kolk_ipc_join_(pool);
     kolk_store_(&pool->forks, forks, KOLK_RELEASE_); /* partner: number_here */
 }
 
@@ -153,7 +172,6 @@ void kolk_ipc_leave_(kolk_ipc *pool) {
     recover_process(pool, me);
     pool->me = 0;
     kolk_ipc_call_(&pool->block->free, UINT32_MAX);
-    kolk_between_unlock_(pool->lock_fd, me);
 }
 
 kolk_status kolk_ipc_status(kolk_ipc *pool) {
@@ -161,7 +179,7 @@ kolk_status kolk_ipc_status(kolk_ipc *pool) {
     if (kolk_load_(&pool->corrupt, KOLK_RELAXED_)) return KOLK_CORRUPT;
     if (pool->read_only) return KOLK_READ_ONLY;
     if (number_here(pool)) return KOLK_OK;
-    return pool->lock_fd < 0 ? KOLK_NO_LOCKS : KOLK_TOO_MANY_PROCESSES;
+    return KOLK_TOO_MANY_PROCESSES;
 }
 
 /* ---- Adopt ------------------------------------------------------------------------------------------------------- */

@@ -1,8 +1,10 @@
 /* between.c: see between.h.
  *
- * The locks are open file description locks (fcntl(2), F_OFD_SETLK), one byte each. The system releases them when the
- * last descriptor of the open file is closed, so it has to be an open file of this process alone: one that is opened
- * through /proc, is closed at exec, and is closed by hand in a fork's child. */
+ * The locks are open file description locks (fcntl(2), F_OFD_SETLK), one byte each. The system releases them when nobody
+ * has the open file any more, neither a descriptor nor a mapping. So a lock is kept by a mapping that children do not
+ * get (MADV_DONTFORK) and that ends with the process's memory: at any death, after its last instruction, and at an exec.
+ * The descriptor is closed at once, so no child, and no program that closes all descriptors, can change that. A fork
+ * waits until it is closed, because it takes the process's lock. */
 #include "system.h"
 
 #include "kolk/base.h"
@@ -13,9 +15,8 @@
 
 #if KOLK_BETWEEN_
 
-#include "../base/assert.h"
-#include "../base/atomics.h"
-#include "forks.h"
+#include "lock.h"
+#include "memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -70,70 +71,10 @@ void kolk_between_drop_(int fd) {
     close(fd);
 }
 
-/* ---- Open files of this process alone ---------------------------------------------------------------------------- */
-
-static uint32_t locks[KOLK_MOST_LOCKS_]; /* descriptors + 1; 0: unused */
-
-static bool note_lock_file(int fd) {
-    for (uint32_t n = 0; n < KOLK_MOST_LOCKS_; n++) {
-        uint32_t none = 0;
-        if (kolk_raw_compare_exchange_(&locks[n], &none, (uint32_t)fd + 1, KOLK_RELAXED_, KOLK_RELAXED_)) return true;
-    }
-    return false;
-}
-
-static bool forget_lock_file(int fd) {
-    for (uint32_t n = 0; n < KOLK_MOST_LOCKS_; n++) {
-        uint32_t it = (uint32_t)fd + 1;
-        if (kolk_raw_compare_exchange_(&locks[n], &it, 0, KOLK_RELAXED_, KOLK_RELAXED_)) return true;
-    }
-    return false;
-}
-
-/* The locks are the parent's. As long as the child had the open files too, nobody would notice the parent's death. */
-static void close_lock_files(void) {
-    for (uint32_t n = 0; n < KOLK_MOST_LOCKS_; n++) {
-        uint32_t it = kolk_raw_load_(&locks[n], KOLK_RELAXED_);
-        kolk_raw_store_(&locks[n], 0, KOLK_RELAXED_);
-        if (it) close((int)it - 1);
-    }
-}
-
-__attribute__((constructor)) static void close_in_children(void) {
-    kolk_forks_tell_(close_lock_files);
-}
-
-int kolk_between_open_(int fd, bool *read_only) {
-    char path[32];
+kolk_access_ kolk_between_access_(int fd) {
     int flags = fcntl(fd, F_GETFL);
-    if (flags == -1 || (flags & O_ACCMODE) == O_WRONLY) return -1;
-    *read_only = (flags & O_ACCMODE) == O_RDONLY;
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    int own = open(path, (*read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC);
-    if (own == -1 || note_lock_file(own)) return own;
-    close(own);
-    return -1;
-}
-
-/* In a fork's child, the descriptor of its parent is closed already, and may be another file now. */
-void kolk_between_close_(int fd) {
-    if (fd >= 0 && forget_lock_file(fd)) close(fd);
-}
-
-static bool set_lock(int fd, uint32_t n, short kind) {
-    struct flock lock = {.l_type = kind, .l_whence = SEEK_SET, .l_start = (off_t)n, .l_len = 1};
-    return fcntl(fd, F_OFD_SETLK, &lock) == 0;
-}
-
-bool kolk_between_lock_(int fd, uint32_t n) {
-    int before = errno;
-    bool taken = set_lock(fd, n, F_WRLCK);
-    errno = before;
-    return taken;
-}
-
-void kolk_between_unlock_(int fd, uint32_t n) {
-    set_lock(fd, n, F_UNLCK);
+    if (flags == -1 || (flags & O_ACCMODE) == O_WRONLY) return KOLK_NO_ACCESS_;
+    return (flags & O_ACCMODE) == O_RDONLY ? KOLK_ACCESS_TO_READ_ : KOLK_ACCESS_;
 }
 
 void *kolk_between_map_(int fd, size_t size, bool read_only) {
@@ -143,6 +84,40 @@ void *kolk_between_map_(int fd, size_t size, bool read_only) {
 
 void kolk_between_unmap_(void *start, size_t size) {
     munmap(start, size);
+}
+
+/* ---- Locks ------------------------------------------------------------------------------------------------------- */
+
+int kolk_between_open_(int fd) {
+    char path[32];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    kolk_lock_();
+    int opened = open(path, O_RDWR | O_CLOEXEC);
+    if (opened < 0) kolk_unlock_();
+    return opened;
+}
+
+bool kolk_between_lock_(int opened, uint32_t n) {
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)n, .l_len = 1};
+    return fcntl(opened, F_OFD_SETLK, &lock) == 0;
+}
+
+void *kolk_between_keep_(int opened) {
+    size_t page = kolk_memory_page_();
+    void *kept = mmap(NULL, page, PROT_NONE, MAP_SHARED, opened, 0);
+    bool failed = kept == MAP_FAILED || madvise(kept, page, MADV_DONTFORK) != 0;
+    if (failed && kept != MAP_FAILED) munmap(kept, page);
+    kolk_between_close_(opened);
+    return failed ? NULL : kept;
+}
+
+void kolk_between_close_(int opened) {
+    close(opened);
+    kolk_unlock_();
+}
+
+void kolk_between_release_(void *kept) {
+    munmap(kept, kolk_memory_page_());
 }
 
 uint32_t kolk_between_number_(void) {
@@ -185,13 +160,9 @@ void kolk_between_drop_(int fd) {
     (void)fd;
 }
 
-int kolk_between_open_(int fd, bool *read_only) {
-    (void)fd, (void)read_only;
-    return -1;
-}
-
-void kolk_between_close_(int fd) {
+kolk_access_ kolk_between_access_(int fd) {
     (void)fd;
+    return KOLK_NO_ACCESS_;
 }
 
 void *kolk_between_map_(int fd, size_t size, bool read_only) {
@@ -203,13 +174,27 @@ void kolk_between_unmap_(void *start, size_t size) {
     (void)start, (void)size;
 }
 
-bool kolk_between_lock_(int fd, uint32_t n) {
-    (void)fd, (void)n;
+int kolk_between_open_(int fd) {
+    (void)fd;
+    return -1;
+}
+
+bool kolk_between_lock_(int opened, uint32_t n) {
+    (void)opened, (void)n;
     return false;
 }
 
-void kolk_between_unlock_(int fd, uint32_t n) {
-    (void)fd, (void)n;
+void *kolk_between_keep_(int opened) {
+    (void)opened;
+    return NULL;
+}
+
+void kolk_between_close_(int opened) {
+    (void)opened;
+}
+
+void kolk_between_release_(void *kept) {
+    (void)kept;
 }
 
 uint32_t kolk_between_number_(void) {

@@ -30,21 +30,28 @@ bool kolk_between_is_sealed_(int fd);
 int kolk_between_copy_(int fd);
 void kolk_between_drop_(int fd);
 
-/* Opens the file once more, with the rights that `fd` has, for locks of this process alone: a fork's child has them
- * only until it is noticed (forks.h), and no other program ever. -1: there is no descriptor or no /proc, or there are
- * KOLK_MOST_LOCKS_ already. */
-#define KOLK_MOST_LOCKS_ 256
-int kolk_between_open_(int fd, bool *read_only);
-void kolk_between_close_(int fd);
+/* May the file be read and written, read only, or neither? */
+typedef enum kolk_access_ { KOLK_NO_ACCESS_, KOLK_ACCESS_TO_READ_, KOLK_ACCESS_ } kolk_access_;
+kolk_access_ kolk_between_access_(int fd);
 
 /* Maps the file; NULL if there is no room. */
 void *kolk_between_map_(int fd, size_t size, bool read_only);
 void kolk_between_unmap_(void *start, size_t size);
 
-/* Takes the lock of number n, if nobody else has it. The locks of a process end when it does, in whatever way, or at
- * its exec. Threads of the process that use the same descriptor share the lock. */
-bool kolk_between_lock_(int fd, uint32_t n);
-void kolk_between_unlock_(int fd, uint32_t n);
+/* ---- Locks: a file has one for each number ------------------------------------------------------------------------ */
+
+/* Opens the file once more, to take locks. The process's lock (lock.h) is held until keep or close. -1: there is no
+ * descriptor, no /proc, or no right to write. */
+int kolk_between_open_(int fd);
+
+/* Takes the lock of number n, if nobody has it. */
+bool kolk_between_lock_(int opened, uint32_t n);
+
+/* Keeps the locks that were taken, and closes the descriptor: they last until release, until this process ends in
+ * whatever way, or until its exec. A fork's child does not have them. NULL: there is no room, and no lock is kept. */
+void *kolk_between_keep_(int opened);
+void kolk_between_close_(int opened);
+void kolk_between_release_(void *kept);
 
 /* This process, for people: its number, and the name of its program, cut. */
 uint32_t kolk_between_number_(void);

@@ -32,7 +32,7 @@ void kolk_forks_tell_(void (*mend)(void)) {
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define MOST_MENDERS 3 /* lock.c, sleep.c and between.c */
+#define MOST_MENDERS 2 /* lock.c and sleep.c */
 
 /* The values of the mark. The system makes it UNSEEN in a copy. */
 enum { UNSEEN, NOTICED = KOLK_FORKS_NOTICED_, BEING_NOTICED };

@@ -1,0 +1,524 @@
+/* kolk_ipc with several views in one process, each of which counts as a process of its own: a random walk beside a
+ * model, what only an owner may do, what the dead leave, and what there is to ask. Real processes are in
+ * test_ipc_kills.c. */
+#include "ipc_test.h"
+
+#include <fcntl.h>
+
+/* ---- A model ----------------------------------------------------------------------------------------------------- */
+
+enum { CAPACITY = 70, QUEUES = 2, VIEWS = 3, FREE_SLOT = -1, NOBODY = -2, IN_QUEUE = 100 };
+
+typedef struct model {
+    kolk_ipc views[VIEWS];
+    bool orphans_stay;
+    int owner[CAPACITY]; /* a view, FREE_SLOT, NOBODY, or IN_QUEUE + a queue */
+    kolk_handle handle[CAPACITY];
+    uint32_t value[CAPACITY];
+    uint32_t queue[QUEUES][CAPACITY]; /* slots, the first one first */
+    uint32_t queued[QUEUES], queue_capacity, alive, next;
+} model;
+
+static uint32_t slot_in(const kolk_ipc *pool, const void *object) {
+    uint32_t slot = slot_of(pool, object);
+    assert_true(slot != KOLK_NO_SLOT_);
+    return slot;
+}
+
+static void model_alloc(model *it, int who) {
+    uint32_t *object = (uint32_t *)kolk_ipc_alloc(&it->views[who]);
+    assert_int_equal(!object, it->alive == CAPACITY);
+    if (!object) return;
+    uint32_t slot = slot_in(&it->views[who], object);
+    assert_int_equal(it->owner[slot], FREE_SLOT);
+    it->owner[slot] = who;
+    it->handle[slot] = kolk_ipc_handle_of(&it->views[who], object);
+    *object = it->value[slot] = it->next++;
+    it->alive++;
+}
+
+static void model_free(model *it, int who, uint32_t slot) {
+    if (it->owner[slot] != who) return;
+    kolk_ipc_free(&it->views[who], object_at(&it->views[who], slot));
+    it->owner[slot] = FREE_SLOT;
+    it->alive--;
+}
+
+static void model_push(model *it, int who, uint32_t slot, uint32_t to) {
+    if (it->owner[slot] != who) return;
+    kolk_status status = kolk_ipc_push(&it->views[who], to, object_at(&it->views[who], slot), KOLK_NOW);
+    assert_int_equal(status, it->queued[to] == it->queue_capacity ? KOLK_FULL : KOLK_OK);
+    if (status != KOLK_OK) return;
+    it->owner[slot] = IN_QUEUE + (int)to;
+    it->queue[to][it->queued[to]++] = slot;
+}
+
+static void model_pop(model *it, int who, uint32_t from) {
+    const uint32_t *object = (const uint32_t *)kolk_ipc_pop(&it->views[who], from, KOLK_NOW);
+    assert_int_equal(!object, it->queued[from] == 0);
+    if (!object) return;
+    uint32_t slot = it->queue[from][0];
+    assert_int_equal(slot_in(&it->views[who], object), slot);
+    assert_int_equal(*object, it->value[slot]);
+    memmove(it->queue[from], it->queue[from] + 1, --it->queued[from] * sizeof(uint32_t));
+    it->owner[slot] = who;
+}
+
+static void model_die(model *it, int who) {
+    uint32_t held = 0;
+    for (uint32_t slot = 0; slot < CAPACITY; slot++) {
+        if (it->owner[slot] != who) continue;
+        held++;
+        it->owner[slot] = it->orphans_stay ? NOBODY : FREE_SLOT;
+        it->alive -= !it->orphans_stay;
+    }
+    kill_ipc(&it->views[who]);
+    assert_int_equal(kolk_ipc_recover(&it->views[(who + 1) % VIEWS]), held);
+    join_ipc(&it->views[who], &it->views[(who + 1) % VIEWS]);
+}
+
+static void model_adopt(model *it, int who) {
+    const void *object = kolk_ipc_adopt(&it->views[who]);
+    uint32_t first = 0;
+    while (first < CAPACITY && it->owner[first] != NOBODY) first++;
+    assert_int_equal(!object, first == CAPACITY);
+    if (!object) return;
+    assert_int_equal(slot_in(&it->views[who], object), first);
+    it->owner[first] = who;
+}
+
+static void check_model(const model *it) {
+    uint32_t seen = 0;
+    for (int who = 0; who < VIEWS; who++) {
+        const kolk_ipc *pool = &it->views[who];
+        assert_true(kolk_ipc_is_valid(pool));
+        assert_int_equal(kolk_ipc_count(pool), it->alive);
+        for (uint32_t n = 0; n < QUEUES; n++) assert_int_equal(kolk_ipc_queued(pool, n), it->queued[n]);
+        for (uint32_t slot = 0; slot < CAPACITY; slot++) {
+            void *object = object_at(pool, slot);
+            assert_int_equal(kolk_ipc_is_live(pool, object), it->owner[slot] != FREE_SLOT);
+            assert_int_equal(kolk_ipc_is_owned(pool, object), it->owner[slot] == who);
+            assert_ptr_equal(kolk_ipc_get(pool, it->handle[slot]), it->owner[slot] != FREE_SLOT ? object : NULL);
+            assert_int_equal(kolk_ipc_is_live(pool, moved(object, 1)), false);
+        }
+    }
+    kolk_ipc_cursor cursor = kolk_ipc_each(&it->views[0]);
+    for (void *object, *before = NULL; (object = kolk_ipc_cursor_next(&cursor)); before = object, seen++)
+        assert_true(object > before);
+    assert_int_equal(seen, it->alive);
+}
+
+static void walk(uint64_t seed, uint32_t queue_capacity, bool orphans_stay, unsigned steps) {
+    static model it;
+    it = (model){.orphans_stay = orphans_stay, .queue_capacity = queue_capacity ? queue_capacity : CAPACITY};
+    for (uint32_t slot = 0; slot < CAPACITY; slot++) it.owner[slot] = FREE_SLOT;
+    make_ipc(&it.views[0], &(kolk_ipc_desc){.name = "walk",
+                                            .object_size = sizeof(uint32_t),
+                                            .capacity = CAPACITY,
+                                            .queues = QUEUES,
+                                            .queue_capacity = queue_capacity,
+                                            .max_processes = VIEWS,
+                                            .orphans = orphans_stay ? KOLK_IPC_KEEP : KOLK_IPC_FREE});
+    for (int who = 1; who < VIEWS; who++) join_ipc(&it.views[who], &it.views[0]);
+    for (unsigned step = 0; step < steps; step++) {
+        int who = (int)random_below(&seed, VIEWS);
+        uint32_t slot = random_below(&seed, CAPACITY), at = random_below(&seed, QUEUES),
+                 what = random_below(&seed, 100);
+        bool fills = step / 200 % 2; /* in turns, so that the pool is full and empty at times */
+        if (what < (fills ? 40 : 15))
+            model_alloc(&it, who);
+        else if (what < 55)
+            model_free(&it, who, slot);
+        else if (what < 75)
+            model_push(&it, who, slot, at);
+        else if (what < 95)
+            model_pop(&it, who, at);
+        else if (what < 98)
+            model_adopt(&it, who);
+        else if (what < 99)
+            model_die(&it, who);
+        if (step % 50 == 0) check_model(&it);
+    }
+    check_model(&it);
+    for (int who = 0; who < VIEWS; who++) end_ipc(&it.views[who]);
+}
+
+/* promise: "A live object has one owner ... pushed into", "Returns an object, which this process owns, or NULL if no
+ * slot is free", "kolk_ipc_free", "Puts an object that this process owns ... from then on", "the queue has
+ * queue_capacity objects; only with the deadline KOLK_NOW", "Takes the first object out of a queue ... from then on",
+ * "Each object is popped once, by one process, in the order of the pushes", "The number of objects in a queue: exact
+ * while nobody pushes or pops", "kolk_ipc_count", "A walk over the live objects of all processes", "Is this the start
+ * of a live object", "Returns the object of a handle, or NULL if it was freed", "With KOLK_IPC_KEEP ... there is none",
+ * "how many objects they owned", "A process may attach several times, and counts as several then", "kolk_ipc_is_valid",
+ * "An object that it had pushed is in the queue", "A handle of an orphan that was freed is stale" */
+static void test_random_walks(void **state) {
+    uint64_t seed = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL));
+    print_message("KOLK_TEST_SEED=%llu\n", (unsigned long long)seed);
+    unsigned steps = does_a_part() ? 3000 : 100000;
+    walk(seed, 0, false, steps);
+    walk(seed + 1, 0, true, steps);
+    walk(seed + 2, 5, false, steps);
+    walk(seed + 3, CAPACITY, true, steps);
+}
+
+/* ---- Mistakes ---------------------------------------------------------------------------------------------------- */
+
+/* promise: "An object that the process does not own ... overwritten the block", "A pointer that is not from this pool is
+ * a bug of the caller", "NULL does nothing", "An object that the process does not own is reported ... returned then",
+ * "any other pointer is a bug of the caller; the result is then the null handle" */
+static void test_only_the_owner(void **state) {
+    kolk_ipc mine, theirs;
+    notes taken;
+    make_ipc(&mine, &(kolk_ipc_desc){.name = "own", .object_size = 16, .capacity = 4, .queues = 1});
+    join_ipc(&theirs, &mine);
+    begin_notes(&taken);
+    void *a = kolk_ipc_alloc(&mine), *b = kolk_ipc_alloc(&theirs),
+         *b_here = moved(b, (char *)mine.slots - (char *)theirs.slots);
+    char sentence[200];
+    kolk_ipc_free(&mine, NULL);
+    assert_silent(&taken);
+    kolk_ipc_free(&mine, b_here);
+    snprintf(sentence, sizeof sentence, "kolk: own: free of slot %u, which belongs to process %d (%s)",
+             slot_of(&mine, b_here), (int)getpid(), "test_ipc");
+    assert_noted(&taken, KOLK_NOT_OWNER, "own", b_here, slot_of(&mine, b_here), sentence);
+    assert_int_equal(kolk_ipc_push(&mine, 0, b_here, KOLK_NOW), KOLK_NOT_OWNER);
+    assert_int_equal(taken.count, 1);
+    taken.count = 0;
+    assert_true(kolk_ipc_is_owned(&theirs, b));
+    assert_int_equal(kolk_ipc_push(&mine, 0, a, KOLK_NOW), KOLK_OK);
+    kolk_ipc_free(&mine, a);
+    snprintf(sentence, sizeof sentence, "kolk: own: free of slot %u, which is in a queue", slot_of(&mine, a));
+    assert_noted(&taken, KOLK_NOT_OWNER, "own", a, slot_of(&mine, a), sentence);
+    assert_ptr_equal(kolk_ipc_pop(&mine, 0, KOLK_NOW), a);
+    kolk_ipc_free(&mine, a);
+    kolk_ipc_free(&mine, a);
+    snprintf(sentence, sizeof sentence, "kolk: own: free of slot %u, which is free", slot_of(&mine, a));
+    assert_noted(&taken, KOLK_NOT_OWNER, "own", a, slot_of(&mine, a), sentence);
+    assert_true(kolk_handle_is_null(kolk_ipc_handle_of(&mine, a)));
+    assert_int_equal(taken.count, 1);
+    taken.count = 0;
+    kolk_ipc_free(&mine, moved(b_here, 1));
+    assert_noted(&taken, KOLK_INTERIOR_POINTER, "own", moved(b_here, 1), slot_of(&mine, b_here), taken.sentence);
+    kolk_ipc_free(&mine, &taken);
+    assert_noted(&taken, KOLK_FOREIGN_POINTER, "own", &taken, UINT32_MAX, taken.sentence);
+    assert_int_equal(kolk_ipc_push(&theirs, 1, b, KOLK_NOW), KOLK_NO_QUEUE);
+    assert_noted(&taken, KOLK_NO_QUEUE, "own", NULL, UINT32_MAX, "kolk: own: push: there is no queue 1 among 1");
+    assert_null(kolk_ipc_pop(&theirs, 7, KOLK_NOW));
+    assert_noted(&taken, KOLK_NO_QUEUE, "own", NULL, UINT32_MAX, "kolk: own: pop: there is no queue 7 among 1");
+    kolk_ipc_free(&theirs, b);
+    assert_silent(&taken);
+    end_ipc(&theirs);
+    end_ipc(&mine);
+}
+
+/* promise: "An alloc that finds no slot reports KOLK_FULL, with the processes that hold the most objects" */
+static void test_full_names_holders(void **state) {
+    kolk_ipc mine, theirs;
+    notes taken;
+    make_ipc(&mine,
+             &(kolk_ipc_desc){.name = "full", .object_size = 16, .capacity = 10, .queues = 1, .trap_full = true});
+    join_ipc(&theirs, &mine);
+    for (int n = 0; n < 7; n++) assert_non_null(kolk_ipc_alloc(&theirs));
+    for (int n = 0; n < 2; n++) assert_non_null(kolk_ipc_alloc(&mine));
+    void *last = kolk_ipc_alloc(&theirs);
+    assert_int_equal(kolk_ipc_push(&theirs, 0, last, KOLK_NOW), KOLK_OK);
+    begin_notes(&taken);
+    assert_null(kolk_ipc_alloc(&mine));
+    char sentence[200];
+    snprintf(sentence, sizeof sentence,
+             "kolk: full: alloc, but all 10 objects are alive: process %d (test_ipc) holds 7, "
+             "and 1 more wait in queues",
+             (int)getpid());
+    assert_noted(&taken, KOLK_FULL, "full", NULL, UINT32_MAX, sentence);
+    assert_null(kolk_ipc_alloc(&theirs)); /* it has not asked for reports */
+    assert_silent(&taken);
+    end_ipc(&theirs);
+    end_ipc(&mine);
+}
+
+/* ---- The dead ---------------------------------------------------------------------------------------------------- */
+
+typedef struct heir {
+    kolk_ipc *pool;
+    unsigned count;
+    void *last;
+} heir;
+
+static void inherit_one(void *object, void *context) {
+    heir *it = (heir *)context;
+    it->count++;
+    it->last = object;
+    assert_true(kolk_ipc_is_owned(it->pool, object));
+    assert_int_equal(kolk_ipc_recover(it->pool), 0); /* it is at it */
+    if (it->count % 2)
+        kolk_ipc_free(it->pool, object);
+    else
+        assert_int_equal(kolk_ipc_push(it->pool, 0, object, KOLK_NOW), KOLK_OK);
+}
+
+/* promise: "Called for each object of a dead process that this process finds ... except deinit", "kolk_ipc_recover",
+ * "Objects that this process owns become orphans, without the hook" */
+static void test_orphans_go_to_a_hook(void **state) {
+    kolk_ipc mine, theirs;
+    heir it = {.pool = &mine};
+    make_ipc(&mine,
+             &(kolk_ipc_desc){.object_size = 8, .capacity = 8, .queues = 1, .on_orphan = inherit_one, .context = &it});
+    join_ipc(&theirs, &mine);
+    for (int n = 0; n < 6; n++) assert_non_null(kolk_ipc_alloc(&theirs));
+    kill_ipc(&theirs);
+    assert_int_equal(kolk_ipc_recover(&mine), 6);
+    assert_int_equal(it.count, 6);
+    assert_int_equal(kolk_ipc_count(&mine), 3);
+    assert_int_equal(kolk_ipc_queued(&mine, 0), 3);
+    assert_non_null(kolk_ipc_alloc(&mine));
+    join_ipc(&theirs, &mine);
+    end_ipc(&mine);
+    assert_int_equal(it.count, 6);
+    assert_int_equal(kolk_ipc_count(&theirs), 3); /* what is in the queue */
+    end_ipc(&theirs);
+}
+
+/* A process that needs a slot finds the dead by itself. promise: "Before it returns NULL it looks for dead processes,
+ * but at most once in a millisecond", "Processes notice it when they need a slot and find none, when they have waited for
+ * 10 milliseconds, and at an attach" */
+static void test_the_dead_are_noticed(void **state) {
+    kolk_ipc mine, theirs, third;
+    make_ipc(&mine, &(kolk_ipc_desc){.object_size = 8, .capacity = 3, .queues = 1});
+    join_ipc(&theirs, &mine);
+    while (kolk_ipc_alloc(&theirs)) {}
+    kill_ipc(&theirs);
+    void *object;
+    while (!(object = kolk_ipc_alloc(&mine))) {} /* some looks may come too early */
+    assert_int_equal(kolk_ipc_count(&mine), 1);
+    join_ipc(&theirs, &mine);
+    while (kolk_ipc_alloc(&theirs)) {}
+    kill_ipc(&theirs);
+    assert_non_null(kolk_ipc_alloc_wait(&mine, KOLK_FOREVER));
+    assert_int_equal(kolk_ipc_count(&mine), 2);
+    join_ipc(&theirs, &mine);
+    while (kolk_ipc_alloc(&theirs)) {}
+    kill_ipc(&theirs);
+    assert_null(kolk_ipc_pop(&mine, 0, kolk_deadline_after(50)));
+    assert_int_equal(kolk_ipc_count(&mine), 2);
+    join_ipc(&theirs, &mine);
+    assert_non_null(kolk_ipc_alloc(&theirs));
+    kill_ipc(&theirs);
+    join_ipc(&third, &mine);
+    assert_int_equal(kolk_ipc_count(&mine), 2);
+    end_ipc(&third);
+    end_ipc(&mine);
+}
+
+/* ---- Questions --------------------------------------------------------------------------------------------------- */
+
+/* promise: "Writes the holders into an array of n ... A process without objects counts too", "Who holds objects: a
+ * process, or with number 0 the queues and orphans that are kept" */
+static void test_holders(void **state) {
+    kolk_ipc views[3];
+    kolk_ipc_holder holders[4];
+    make_ipc(&views[0], &(kolk_ipc_desc){.object_size = 8, .capacity = 20, .queues = 1, .orphans = KOLK_IPC_KEEP});
+    for (int n = 1; n < 3; n++) join_ipc(&views[n], &views[0]);
+    for (int n = 0; n < 5; n++) assert_non_null(kolk_ipc_alloc(&views[1]));
+    for (int n = 0; n < 6; n++)
+        assert_int_equal(kolk_ipc_push(&views[2], 0, kolk_ipc_alloc(&views[2]), KOLK_NOW), KOLK_OK);
+    assert_int_equal(kolk_ipc_holders(&views[0], NULL, 0), 3);
+    assert_int_equal(kolk_ipc_holders(&views[0], holders, 4), 3);
+    assert_true(holders[0].number == 3 && holders[0].count == 0 && holders[0].queued == 6);
+    assert_true(holders[1].number == 2 && holders[1].count == 5 && holders[1].queued == 0);
+    assert_true(holders[2].number == 1 && holders[2].count == 0 && holders[2].queued == 0);
+    assert_int_equal(holders[0].pid, getpid());
+    assert_string_equal(holders[0].name, "test_ipc");
+    kill_ipc(&views[1]);
+    kill_ipc(&views[2]);
+    assert_int_equal(kolk_ipc_recover(&views[0]), 5);
+    assert_int_equal(kolk_ipc_holders(&views[0], holders, 1), 2);
+    assert_true(holders[0].number == 0 && holders[0].count == 5 && holders[0].queued == 6);
+    end_ipc(&views[0]);
+}
+
+/* promise: "Counters, as for the other members ... those of this process" */
+static void test_stats(void **state) {
+    kolk_ipc pool;
+    kolk_stats stats;
+    make_ipc(&pool, &(kolk_ipc_desc){.name = "counted", .object_size = 24, .capacity = 3});
+    void *objects[3];
+    for (int n = 0; n < 3; n++) objects[n] = kolk_ipc_alloc(&pool);
+    assert_null(kolk_ipc_alloc(&pool));
+    assert_null(kolk_ipc_alloc_wait(&pool, kolk_deadline_after(1)));
+    kolk_ipc_free(&pool, objects[0]);
+    kolk_ipc_stats(&pool, &stats);
+    assert_string_equal(stats.name, "counted");
+    assert_string_equal(stats.kind, "ipc");
+    assert_true(stats.object_size == 24 && stats.stride == 24 && stats.count == 2 && stats.peak == 3);
+    assert_true(stats.capacity == 3 && stats.max_capacity == 3 && stats.unused_bytes == 0 && stats.failed == 2);
+    assert_true(stats.bytes_reserved == pool.size && stats.waiting == 0);
+    end_ipc(&pool);
+    kolk_ipc_stats(&pool, &stats); /* all zero */
+    assert_true(stats.count == 0 && stats.capacity == 0);
+}
+
+/* promise: "In one that is zero-initialised, alloc and pop return NULL", "Returns KOLK_OK, or why this process can do no
+ * more", "-1: the pool is all zero" */
+static void test_zero_is_a_pool(void **state) {
+    kolk_ipc none = {.number = 0};
+    int object = 0;
+    assert_null(kolk_ipc_alloc(&none));
+    assert_null(kolk_ipc_alloc_wait(&none, KOLK_FOREVER));
+    assert_null(kolk_ipc_pop(&none, 0, KOLK_FOREVER));
+    assert_null(kolk_ipc_adopt(&none));
+    assert_null(kolk_ipc_get(&none, (kolk_handle){77}));
+    assert_int_equal(kolk_ipc_push(&none, 0, &object, KOLK_FOREVER), KOLK_NO_DESCRIPTOR);
+    assert_int_equal(kolk_ipc_status(&none), KOLK_NO_DESCRIPTOR);
+    assert_true(kolk_ipc_fd(&none) == -1 && kolk_ipc_count(&none) == 0 && kolk_ipc_recover(&none) == 0);
+    assert_true(kolk_ipc_holders(&none, NULL, 0) == 0 && kolk_ipc_queued(&none, 0) == 0 &&
+                !kolk_ipc_is_closed(&none, 0));
+    kolk_ipc_free(&none, NULL);
+    kolk_ipc_close(&none, 0);
+    kolk_ipc_deinit(&none);
+    assert_true(kolk_ipc_is_valid(&none));
+}
+
+/* ---- Queues ------------------------------------------------------------------------------------------------------ */
+
+typedef struct waiter {
+    kolk_ipc *pool;
+    void *result, *pushes;
+    kolk_status status;
+    enum { ALLOCS, POPS, PUSHES } what;
+} waiter;
+
+static void *wait_in_thread(void *argument) {
+    waiter *me = (waiter *)argument;
+    if (me->what == ALLOCS) me->result = kolk_ipc_alloc_wait(me->pool, KOLK_FOREVER);
+    if (me->what == POPS) me->result = kolk_ipc_pop(me->pool, 0, KOLK_FOREVER);
+    if (me->what == PUSHES) me->status = kolk_ipc_push(me->pool, 0, me->pushes, KOLK_FOREVER);
+    return NULL;
+}
+
+static pthread_t begin_wait(waiter *me) {
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, wait_in_thread, me), 0);
+    kolk_stats stats;
+    do kolk_ipc_stats(me->pool, &stats);
+    while (!stats.waiting);
+    return thread;
+}
+
+/* promise: "The same, but waits for a slot until the deadline", "Waits for one until the deadline", "it still had at the
+ * deadline", "kolk_ipc_close", "afterwards pops return NULL, also those that wait", "Is the queue closed and empty",
+ * "the queue is closed" */
+static void test_waits_end(void **state) {
+    kolk_ipc mine, theirs;
+    make_ipc(&mine, &(kolk_ipc_desc){.object_size = 8, .capacity = 2, .queues = 1, .queue_capacity = 1});
+    join_ipc(&theirs, &mine);
+    void *a = kolk_ipc_alloc(&mine), *b = kolk_ipc_alloc(&mine);
+    waiter one = {.pool = &theirs, .what = ALLOCS};
+    pthread_t thread = begin_wait(&one);
+    kolk_ipc_free(&mine, a);
+    pthread_join(thread, NULL);
+    assert_non_null(one.result);
+    one.what = POPS;
+    a = one.result;
+    thread = begin_wait(&one);
+    assert_int_equal(kolk_ipc_push(&mine, 0, b, KOLK_NOW), KOLK_OK);
+    pthread_join(thread, NULL);
+    assert_int_equal(slot_of(&theirs, one.result), slot_of(&mine, b));
+    assert_int_equal(kolk_ipc_push(&theirs, 0, a, KOLK_NOW), KOLK_OK);
+    assert_int_equal(kolk_ipc_push(&theirs, 0, one.result, KOLK_NOW), KOLK_FULL);
+    assert_int_equal(kolk_ipc_push(&theirs, 0, one.result, kolk_deadline_after(2)), KOLK_TIMEOUT);
+    assert_int_equal(kolk_ipc_push(&theirs, 0, one.result, PAST), KOLK_TIMEOUT);
+    one.what = PUSHES;
+    one.pushes = one.result;
+    thread = begin_wait(&one);
+    void *c = kolk_ipc_pop(&mine, 0, KOLK_NOW);
+    assert_non_null(c);
+    pthread_join(thread, NULL);
+    assert_int_equal(one.status, KOLK_OK);
+    kolk_ipc_close(&theirs, 0);
+    kolk_ipc_close(&mine, 0); /* once is enough */
+    assert_int_equal(kolk_ipc_push(&mine, 0, c, KOLK_FOREVER), KOLK_CLOSED);
+    assert_true(kolk_ipc_is_owned(&mine, c));
+    assert_false(kolk_ipc_is_closed(&mine, 0));
+    assert_int_equal(kolk_ipc_queued(&mine, 0), 1);
+    assert_non_null(kolk_ipc_pop(&mine, 0, KOLK_FOREVER));
+    assert_null(kolk_ipc_pop(&mine, 0, KOLK_FOREVER));
+    assert_true(kolk_ipc_is_closed(&theirs, 0));
+    assert_null(kolk_ipc_alloc_wait(&theirs, kolk_deadline_after(2)));
+    end_ipc(&theirs);
+    end_ipc(&mine);
+}
+
+static void test_close_wakes(void **state) {
+    kolk_ipc pool;
+    make_ipc(&pool, &(kolk_ipc_desc){.object_size = 8, .capacity = 2, .queues = 1, .queue_capacity = 1});
+    waiter one = {.pool = &pool, .what = POPS};
+    pthread_t thread = begin_wait(&one);
+    kolk_ipc_close(&pool, 0);
+    pthread_join(thread, NULL);
+    assert_null(one.result);
+    end_ipc(&pool);
+}
+
+/* A ring is used for many laps, and its lap number wraps. */
+static void test_laps_wrap(void **state) {
+    kolk_ipc pool;
+    make_ipc(&pool, &(kolk_ipc_desc){.object_size = 8, .capacity = 3, .queues = 1, .queue_capacity = 2});
+    ipc_queue *queue = pool.queues_at;
+    uint64_t ring = pool.ring_mask + 1, first = (UINT32_MAX - UINT64_C(2)) * ring;
+    queue->head = queue->tail = first;
+    for (uint64_t n = 0; n < ring; n++) pool.rings[n] = (first / ring) << 32;
+    assert_true(kolk_ipc_is_valid(&pool));
+    for (int n = 0; n < 100; n++) {
+        void *a = kolk_ipc_alloc(&pool), *b = kolk_ipc_alloc(&pool);
+        assert_int_equal(kolk_ipc_push(&pool, 0, a, KOLK_NOW), KOLK_OK);
+        if (n % 3) assert_int_equal(kolk_ipc_push(&pool, 0, b, KOLK_NOW), KOLK_OK);
+        assert_ptr_equal(kolk_ipc_pop(&pool, 0, KOLK_NOW), a);
+        if (n % 3) assert_ptr_equal(kolk_ipc_pop(&pool, 0, KOLK_NOW), b);
+        assert_null(kolk_ipc_pop(&pool, 0, KOLK_NOW));
+        kolk_ipc_free(&pool, a);
+        kolk_ipc_free(&pool, b);
+        assert_true(kolk_ipc_is_valid(&pool));
+    }
+    end_ipc(&pool);
+}
+
+/* ---- Invariants -------------------------------------------------------------------------------------------------- */
+
+static void test_is_valid_sees_damage(void **state) {
+    kolk_ipc pool;
+    make_ipc(&pool, &(kolk_ipc_desc){.object_size = 8, .capacity = 70, .queues = 1, .queue_capacity = 3});
+    void *a = kolk_ipc_alloc(&pool), *b = kolk_ipc_alloc(&pool);
+    assert_int_equal(kolk_ipc_push(&pool, 0, b, KOLK_NOW), KOLK_OK);
+    ipc_queue *queue = pool.queues_at;
+    assert_breaks(kolk_ipc_is_valid, &pool, pool.lives[slot_of(&pool, a)], before_ | IPC_OWNER);
+    assert_breaks(kolk_ipc_is_valid, &pool, pool.lives[slot_of(&pool, a)], before_ | IPC_QUEUED);
+    assert_breaks(kolk_ipc_is_valid, &pool, pool.lives[69], before_ + 1);
+    assert_breaks(kolk_ipc_is_valid, &pool, queue->head, before_ + 2);
+    assert_breaks(kolk_ipc_is_valid, &pool, queue->tail, before_ + 5);
+    assert_breaks(kolk_ipc_is_valid, &pool, pool.rings[0], before_ + 100);
+    assert_breaks(kolk_ipc_is_valid, &pool, pool.rings[1], before_ + 1);
+    assert_breaks(kolk_ipc_is_valid, &pool, pool.rings[2], before_ + (UINT64_C(1) << 32));
+    kolk_slot_set_ hints = hints_of(&pool);
+    assert_breaks(kolk_ipc_is_valid, &pool, *kolk_slot_set_word_(&hints, 1), before_ | UINT64_C(1) << 63);
+    assert_breaks(kolk_ipc_is_valid, &pool, *kolk_slot_set_summary_(&hints, 0), 0);
+    end_ipc(&pool);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_walks),
+        cmocka_unit_test_teardown(test_only_the_owner, abort_on_failure),
+        cmocka_unit_test_teardown(test_full_names_holders, abort_on_failure),
+        cmocka_unit_test(test_orphans_go_to_a_hook),
+        cmocka_unit_test(test_the_dead_are_noticed),
+        cmocka_unit_test(test_holders),
+        cmocka_unit_test(test_stats),
+        cmocka_unit_test(test_zero_is_a_pool),
+        cmocka_unit_test(test_waits_end),
+        cmocka_unit_test(test_close_wakes),
+        cmocka_unit_test(test_laps_wrap),
+        cmocka_unit_test(test_is_valid_sees_damage),
+    };
+    END_IF_IT_HANGS();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
