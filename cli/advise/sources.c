@@ -302,12 +302,19 @@ static bool find(struct finder *finder) {
     return collect_ops(finder);
 }
 
+/* The frames of a function have a file or an address, unlike the name of a pool. Of a recording that is cut off there
+ * are no names. */
+static bool is_in_pool(const struct trace *trace, const struct source *source) {
+    return trace->own > 0 && trace->cut_line == 0 && *source->frames && !strpbrk(source->frames, "(+");
+}
+
 /* Looks at those that have enough allocations. */
 static bool look(const struct finder *finder) {
     struct sources *sources = finder->sources;
     for (size_t i = 0; i < sources->count; i++) {
         struct source *source = &sources->sources[i];
         if (source_is_few(source->allocations, sources->allocations)) continue;
+        source->pooled = is_in_pool(finder->trace, source);
         if (!source_look(source, finder->trace->blocks)) return false;
     }
     return true;

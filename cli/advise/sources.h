@@ -47,6 +47,7 @@ struct source {
     size_t innermost;     /* bytes of `frames` before the frame that identifies it */
     uint64_t least, most; /* sizes of its objects */
     bool by_size;         /* the frames alone do not identify it */
+    bool pooled;          /* its objects are in a pool of kolk's, whose name the frames are (KOLK_RECORD_POOLS) */
 
     struct place *origins; /* where they are allocated, the most frequent first */
     size_t origin_count;

@@ -64,7 +64,9 @@ static bool die_together(const struct source *source) {
 /* If there is a reason to leave the source with malloc, records it and returns true. */
 static bool leave(struct verdict *verdict) {
     const struct source *source = verdict->source;
-    if (source->least != source->most) {
+    if (source->pooled) {
+        verdict_say(verdict, "They are in a pool of kolk's already.");
+    } else if (source->least != source->most) {
         verdict_say(verdict, "%s vary, from %s to %s bytes, and a pool has one size. %s",
                     source->by_size ? "The other sizes" : "Sizes", cli_count(source->least).text,
                     cli_count(source->most).text,

@@ -448,9 +448,9 @@ KOLK_API_ size_t kolk_stack_text(const void *const *stack, uint32_t depth, bool 
  *     fill            a freed object is filled with 0x1deadb0b. The fill is verified before its slot is used again, and
  *                     at clear and deinit. Each new object is filled with 0xcd, so that missing initialisation shows.
  *                     Has no effect on pools with keep, setup or teardown, because their contents survive.
- *     guard           red zones of 16 bytes or more on both sides of each object. They are verified by free, clear,
- *                     deinit and is_valid. Has no effect on pools on the caller's memory. With guard, each run of
- *                     KOLK_EACH_RUN is one object.
+ *     guard           red zones of 16 bytes or more on both sides of each object. They are verified by free, the last
+ *                     unpin, clear, deinit and is_valid. Has no effect on pools on the caller's memory. With guard,
+ *                     each run of KOLK_EACH_RUN is one object.
  *     quarantine=64   the 64 slots freed last are not used again, unless the pool would otherwise be full
  *     sites=3         reports state where an object was allocated and freed: they name the three innermost calls
  *                     outside kolk, including inlined functions. The number may be 1 to 16; if it is left out, it is 3.

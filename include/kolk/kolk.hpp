@@ -338,8 +338,8 @@ template <class T> class pool {
         }
     }
 
-    /* Destroys an object and constructs another in its slot: all handles of the old one are stale. nullptr: as for
-     * kolk_pool_renew. The arguments must not refer to the old object. */
+    /* Erases an object and constructs another, in the same slot unless that is pinned or worn out: all handles of the
+     * old one are stale. nullptr: as for kolk_pool_renew. The arguments must not refer to the old object. */
     template <class... A> T *renew(T *object, A &&...arguments) {
         return construct(kolk_pool_renew_sized_(&pool_, object, sizeof(T)), std::forward<A>(arguments)...);
     }
@@ -729,7 +729,7 @@ template <class T> class slot_map {
     slot_map(const slot_map &) = delete;
     slot_map &operator=(const slot_map &) = delete;
 
-    /* A new object, the last of the array, and its handle: `auto [body, handle] = map.emplace(...)`. The pointer is
+    /* A new object, as of kolk_slotmap_add, and its handle: `auto [body, handle] = map.emplace(...)`. The pointer is
      * valid until the next erase, settle, clear or sort. nullptr and the null handle: the map is full. */
     struct added {
         T *object;

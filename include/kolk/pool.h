@@ -142,9 +142,9 @@ KOLK_USES_(1) KOLK_ALLOCATES_ void *kolk_pool_alloc_zeroed(kolk_pool *pool);
  * stays there. NULL does nothing, and the result is NULL. Any other pointer that `free` refuses is a bug of the caller
  * here too; the result is then NULL.
  *
- * Use the result, because it may be at another address. If the slot is worn out, the new object is that of an alloc;
- * and under a tool that watches malloc (KOLK_BYPASS) it is another block. If the alloc or malloc fails, the result is
- * NULL, and the old object is freed. */
+ * Use the result, because it may be at another address. If the slot is worn out or pinned, the new object is that of
+ * an alloc; and under a tool that watches malloc (KOLK_BYPASS) it is another block. If the alloc or malloc fails, the
+ * result is NULL, and the old object is freed. */
 KOLK_INLINE_USES_(1) void *kolk_pool_renew(kolk_pool *pool, void *object);
 
 /* Frees all live objects. An object that a reset hook allocates meanwhile may be freed too, or may stay. Afterwards

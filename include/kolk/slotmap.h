@@ -188,8 +188,9 @@ KOLK_API_ size_t kolk_slotmap_memory_size(const kolk_slotmap_desc *desc);
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
-/* Returns a new object, the last of the array, and stores its handle in *out (out may be NULL). If the map is full and
- * cannot grow, returns NULL and stores the null handle. */
+/* Returns a new object, the last of the array, and stores its handle in *out (out may be NULL). If the map would be
+ * full otherwise, the object lies in a hole (see remove_in_place). If the map is full and cannot grow, returns NULL and
+ * stores the null handle. */
 KOLK_INLINE_USES_(1) void *kolk_slotmap_add(kolk_slotmap *map, kolk_handle *out);
 
 /* Removes the object of a handle; the last object moves to its place. If get would return NULL, returns false and does
@@ -209,8 +210,7 @@ KOLK_INLINE_USES_(1) bool kolk_slotmap_remove_at(kolk_slotmap *map, uint32_t ind
  *     bodies_settle(&map);                                    // the array is packed again
  *
  * `settle` is O(holes), with at most one move for each. A `remove`, `clear`, `sort` and `restore` close all holes too;
- * so a walk should not use both kinds of removal. An add uses a hole only if the map would be full otherwise. While
- * there are holes, no snapshot is possible. */
+ * so a walk should not use both kinds of removal. While there are holes, no snapshot is possible. */
 KOLK_USES_(1) bool kolk_slotmap_remove_in_place(kolk_slotmap *map, kolk_handle handle);
 KOLK_USES_(1) void kolk_slotmap_settle(kolk_slotmap *map);
 

@@ -264,9 +264,9 @@ struct kolk_pinned_ {
  *     KOLK_BYTEMAP_TYPE(peds, CPed)
  *
  * makes `peds`, `peds_object`, and peds_initialise (of a count), _initialise_with, _attach, _reserve, _export, _clear,
- * _flush, _new, _new_at, _delete, _set_byte, _get_slot, _get_at, _get_just_index, _get_index, _used_count, _free_count, _next,
- * _next_handle, _stats and _is_valid. Handles are int32_t, as they are in scripts. object_size may be 0 or more than
- * the type's. */
+ * _flush, _new, _new_at, _delete, _set_byte, _get_slot, _get_at, _get_just_index, _get_index, _used_count,
+ * _free_count, _next, _next_handle, _stats and _is_valid. Handles are int32_t, as they are in scripts. object_size may
+ * be 0 or more than the type's. */
 #define KOLK_BYTEMAP_TYPE(name, ...)                                                                                   \
     typedef __VA_ARGS__ name##_object;                                                                                 \
     KOLK_BYTEMAP_TYPE_(name, name##_object)
@@ -631,8 +631,8 @@ struct kolk_pinned_ {
  * the slot is used again. labels_remove ends it before that. Each is O(1). An entry is a T and the 8 bytes of the
  * handle; the array is yours, and there is nothing to deinit. Make it all zero again after a restore and a new init of
  * the pool, which give the same handles again. With fewer entries than the pool and its overflow pools have slots, some
- * objects take each other's: a get of the one that was set before is NULL. One thread at a time, while no other frees these
- * objects. A pool without handles has none of this. */
+ * objects take each other's: a get of the one that was set before is NULL. One thread at a time, while no other frees
+ * these objects. A pool without handles has none of this. */
 #define KOLK_SIDE_TYPE(name, pool_type, ...)                                                                           \
     typedef __VA_ARGS__ name##_value;                                                                                  \
     typedef struct name##_entry { name##_value value; kolk_handle of; } name##_entry;                                  \

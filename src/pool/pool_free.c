@@ -130,10 +130,12 @@ bool kolk_pool_free_rest_(kolk_pool *pool, void *object, const void *site) {
     return true;
 }
 
-void kolk_pool_free_kept_(kolk_pool *pool, uint32_t index) {
+void kolk_pool_free_kept_(kolk_pool *pool, uint32_t index, const void *site) {
     kolk_debug *debug = pool_debug_of(pool);
     void *object = pool_slot_at(pool, index);
-    KOLK_ASSERT_(pool->pins[index] == KEPT);
+    if (debug) kolk_pool_verify_(pool, index, site); /* first, because the handler may longjmp */
+    KOLK_ASSERT_(pool->pins[index] == (KEPT | 1));
+    pool->pins[index] = KEPT; /* nobody can pin it again */
     if (pool->reset) run_reset(pool, object);
     if (debug) wipe(pool, debug, index, object);
     pool->pins[index] = 0;

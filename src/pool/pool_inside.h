@@ -297,7 +297,7 @@ bool kolk_pool_free_rest_(kolk_pool *pool, void *object, const void *site);
 void kolk_pool_release_rest_(kolk_pool *overflow);
 
 /* Completes the free of an object at its last unpin. */
-void kolk_pool_free_kept_(kolk_pool *pool, uint32_t index);
+void kolk_pool_free_kept_(kolk_pool *pool, uint32_t index, const void *site);
 
 /* Frees all live objects. If the pool `ends`, also frees objects that reset hooks allocate meanwhile. This ends when
  * the free slots run out, because none are added. */

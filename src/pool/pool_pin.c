@@ -44,10 +44,10 @@ KOLK_NOINLINE_ void kolk_pool_unpin(kolk_pool *pool, const void *object) {
     if (!is_pinned(holder, slot)) {
         kolk_fail_(kolk_pool_failure_(holder, KOLK_NOT_PINNED, slot, SITE), "unpin of slot %u, which is not pinned",
                    (uint64_t)slot);
+    } else if (holder->pins[slot] == (KEPT | 1)) {
+        kolk_pool_free_kept_(holder, slot, SITE);
+        if (holder != pool) kolk_pool_release_rest_(holder);
     } else if (--holder->pins[slot] == 0) {
         release(holder, slot);
-    } else if (holder->pins[slot] == KEPT) {
-        kolk_pool_free_kept_(holder, slot);
-        if (holder != pool) kolk_pool_release_rest_(holder);
     }
 }

@@ -67,7 +67,7 @@
  *         `news`; a key without users is freed, except ""
  *     I5  a closed pool has no waiters and no idle entries
  *     I6  in a pool that is neither closed nor paused, no waiter could be served: any idle resources of its key must be
- *         validated first, and without makers no resource can be created for it
+ *         validated first, or make room for another key; and without makers no resource can be created for it
  *     I7  a key is hungry if and only if demand exceeds the resources on their way, and a maker could act on that
  *
  * The order of service is the same as in HikariCP and in the CMAP specification of MongoDB's drivers, which also limits

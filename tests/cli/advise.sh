@@ -171,6 +171,25 @@ awk 'BEGIN {
 run 0 "$kolk" advise requests
 prints 'Sizes vary, from 48 to 968 bytes, and a pool has one size. As they die together, a kolk_heap of their own would end them'
 
+# ---- objects that KOLK_RECORD_POOLS has recorded, beside those of malloc and of a zone ----
+
+for own in 0 8; do
+  awk -v own=$own 'BEGIN {
+    print "= Start"
+    for (i = 2; i < 1000; i++)
+      for (by = 1; by <= 3; by++) {
+        high = by < 3 ? own : 0
+        printf "@ %d + 0x%d%015x 0x18\n", by, high, 64 * (3 * i + by)
+        if (i >= 4) printf "@ %d - 0x%d%015x\n", by, high, 64 * (3 * i - 6 + by)
+      }
+    print "= Call 1 bullets\n= Call 2 spawn (game.c:22)\n= Call 3 game+0x1a2b\n= End"
+  }' > pooled
+  run 0 "$kolk" advise pooled
+  prints '^spawn_pool: spawn (game.c:22)$' '_pool: game+0x1a2b$'
+  [ $own = 8 ] || prints '^bullets_pool: bullets$'
+  [ $own = 0 ] || prints '^leave it: bullets$' " alive. They are in a pool of kolk's already.$"
+done
+
 # ---- an allocator of the program's own, in one block ----
 
 zone() { # SIZE OTHERS END: a block of this size, so many other ones, and where the first one is freed

@@ -1,4 +1,4 @@
-/* runs: not:wine with: src wraps: fsync rename */
+/* runs: not:wine with: src wraps: fchmod fsync rename */
 /* Files of snapshots: what is saved is loaded, what is damaged is refused, and whatever fails or crashes on the way,
  * the name has the old file or the new one, as a whole. */
 #define _XOPEN_SOURCE 700 /* symlink, mkdtemp */
@@ -21,6 +21,10 @@ static char folder[] = "/tmp/kolk-snapshot-XXXXXX", path[100], beside[120];
 static char steps[20]; /* those that were made: f an fsync, r a rename */
 static int fails_at, crashes_at, error;
 
+static mode_t created; /* the permissions with which the last file began */
+
+int __real_fchmod(int file, mode_t mode);
+int __wrap_fchmod(int file, mode_t mode);
 int __real_fsync(int file);
 int __wrap_fsync(int file);
 int __real_rename(const char *from, const char *to);
@@ -33,6 +37,13 @@ static bool step(char name) {
     if (n + 1 == crashes_at) _exit(3);
     if (n + 1 == fails_at) errno = error;
     return n + 1 == fails_at;
+}
+
+int __wrap_fchmod(int file, mode_t mode) {
+    struct stat about;
+    assert_int_equal(fstat(file, &about), 0);
+    created = about.st_mode & 07777;
+    return __real_fchmod(file, mode);
 }
 
 int __wrap_fsync(int file) {
@@ -109,7 +120,8 @@ static void test_there_and_back(void **state) {
     }
 }
 
-/* promise: snapshot.h "The old file's permissions ... leads to the file" */
+/* Nor can others read the file while it is written. promise: snapshot.h "The old file's permissions ... leads to the
+ * file" */
 static void test_links_and_permissions_stay(void **state) {
     char target[120];
     struct stat about;
@@ -118,7 +130,10 @@ static void test_links_and_permissions_stay(void **state) {
     assert_int_equal(symlink(target, path), 0);
     assert_int_equal(save("first"), KOLK_OK);
     assert_int_equal(chmod(target, 0640), 0);
+    mode_t mask = umask(0);
     assert_int_equal(save("second"), KOLK_OK);
+    umask(mask);
+    assert_int_equal(created, 0640);
     assert_string_equal(loaded(), "second");
     assert_int_equal(lstat(path, &about), 0);
     assert_true(S_ISLNK(about.st_mode));

@@ -103,6 +103,38 @@ static void test_each_byte_of_the_zones(void **state) {
     }
 }
 
+/* After the free of a pinned object, its user writes behind it. The first report leaves the unpin, which is repeated. */
+static jmp_buf before_unpin;
+
+static void leave_unpin(const kolk_failure *failure, void *context) {
+    assert_int_equal(failure->rule, KOLK_OVERFLOW);
+    longjmp(before_unpin, 1);
+}
+
+static void test_the_last_unpin_sees_it(void **state) {
+    kolk_pool pool;
+    reports kept;
+    make_guarded(&pool, (kolk_pool_desc){.object_size = 8, .capacity = 1, .pins = true});
+    unsigned char *object = taken_from(&pool);
+    kolk_pool_pin(&pool, object);
+    give_back(&pool, object);
+    object[8] = 0x5a;
+    kolk_set_failure_handler(leave_unpin, NULL);
+    if (setjmp(before_unpin) == 0) {
+        kolk_pool_unpin(&pool, object);
+        fail();
+    }
+    assert_true(kolk_pool_is_valid(&pool));
+    begin_reports(&kept);
+    object[8] = 0x5a;
+    kolk_pool_unpin(&pool, object);
+    assert_damage(&kept, KOLK_OVERFLOW, "walls", object, 0, 0, 1,
+                  "kolk: walls: overflow of slot 0: 5a written 0 bytes behind its end");
+    give_back(&pool, taken_from(&pool));
+    end_pool(&pool);
+    assert_no_more(&kept);
+}
+
 /* 13 bytes aligned to 64: all bytes after the thirteenth are a red zone. */
 static void test_the_first_byte_behind_a_size_that_is_no_multiple_of_its_alignment(void **state) {
     kolk_pool pool;
@@ -214,6 +246,7 @@ static void test_a_declared_and_defined_type(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         DEBUG_TEST(test_all_sizes_and_alignments),
+        DEBUG_TEST(test_the_last_unpin_sees_it),
         DEBUG_TEST(test_each_byte_of_the_zones),
         DEBUG_TEST(test_the_first_byte_behind_a_size_that_is_no_multiple_of_its_alignment),
         DEBUG_TEST(test_many_bytes_and_both_sides_of_an_object),

@@ -217,6 +217,34 @@ static void test_an_object_of_the_overflow_pool(void **state) {
     end_two(&t);
 }
 
+static bool set_up(void *object, void *context) {
+    return true;
+}
+
+static void count_end(void *object, void *context) {
+    ++*(int *)context;
+}
+
+/* The second pool is trimmed when its last object goes, also if an unpin completes the free. A trim ends the set-up of
+ * the slots whose pages it releases. */
+static void test_the_last_unpin_trims_the_overflow_pool(void **state) {
+    two t;
+    int ends = 0;
+    kolk_pool_desc paged = {.object_size = 65536, .pins = true, .context = &ends};
+    paged.life.setup = set_up;
+    paged.life.teardown = count_end;
+    make_two(&t, (kolk_pool_desc){.object_size = 65536, .capacity = 1}, paged);
+    taken_from(&t.first);
+    void *there = taken_from(&t.first);
+    kolk_pool_pin(&t.first, there);
+    give_back(&t.first, there);
+    assert_int_equal(ends, 0);
+    unpin(&t.first, there);
+    assert_counts(&t, 1, 0);
+    assert_int_equal(ends, 1);
+    end_two(&t);
+}
+
 /* ---- Memory ------------------------------------------------------------------------------------------------------ */
 
 /* A trim keeps the pages of objects that were freed while pinned, and releases all others. */
@@ -337,11 +365,17 @@ static void test_wrong_pins(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        DEBUG_TEST(test_a_free_waits_for_the_last_unpin), DEBUG_TEST(test_a_life_that_wears_its_slot_out),
-        DEBUG_TEST(test_an_eviction_spares_it),           DEBUG_TEST(test_a_victim_that_is_pinned),
-        DEBUG_TEST(test_an_object_of_the_overflow_pool),  DEBUG_TEST(test_a_trim_spares_it),
-        DEBUG_TEST(test_what_cannot_be_done_meanwhile),   DEBUG_TEST(test_pins_at_the_end),
-        DEBUG_TEST(test_a_range_with_a_pinned_slot),      DEBUG_TEST(test_wrong_pins),
+        DEBUG_TEST(test_a_free_waits_for_the_last_unpin),
+        DEBUG_TEST(test_a_life_that_wears_its_slot_out),
+        DEBUG_TEST(test_an_eviction_spares_it),
+        DEBUG_TEST(test_a_victim_that_is_pinned),
+        DEBUG_TEST(test_an_object_of_the_overflow_pool),
+        DEBUG_TEST(test_the_last_unpin_trims_the_overflow_pool),
+        DEBUG_TEST(test_a_trim_spares_it),
+        DEBUG_TEST(test_what_cannot_be_done_meanwhile),
+        DEBUG_TEST(test_pins_at_the_end),
+        DEBUG_TEST(test_a_range_with_a_pinned_slot),
+        DEBUG_TEST(test_wrong_pins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

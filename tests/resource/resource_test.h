@@ -74,6 +74,7 @@ typedef struct factory {
     outcome (*decides)(struct factory *factory, deed what, const thing *it); /* replaces the script */
     void (*during)(struct factory *factory, deed what);                      /* called in the middle of each function */
     uint32_t hangs[DEEDS];                                                   /* while not 0, calls do not return */
+    bool final;                                                              /* creates fail with a final error */
 } factory;
 
 /* Sets the outcome of the function's next call that has none yet. */
@@ -185,6 +186,7 @@ static inline bool create_thing(void *context, const char *key, kolk_deadline de
     } else {
         COUNT_DOWN(f->there);
         error->code = 7;
+        error->final = f->final;
         snprintf(error->text, sizeof error->text, "create %u fails", NUMBER(f->calls[CREATE]));
     }
     return good;

@@ -263,6 +263,22 @@ static void test_nested_borrows_are_reported(void **state) {
     }
 }
 
+/* A borrow that fails at once, because its key has no resource and the last create for it has failed for good. */
+static void test_a_hopeless_borrow_is_not_nested(void **state) {
+    notes taken;
+    kolk_borrowed one;
+    begin((kolk_resource_pool_desc){.max = 1, .min_idle = 1, .warn_nested = true});
+    f.final = true;
+    script_failures(&f, CREATE, 1);
+    tick();
+    other = borrowed("a");
+    begin_notes(&taken);
+    assert_int_equal(borrow_for(NULL, in(5), &one), KOLK_NOT_CREATED);
+    assert_silent(&taken);
+    return_other();
+    end();
+}
+
 static jmp_buf before_borrow;
 
 static void leave_borrow(const kolk_failure *failure, void *context) {
@@ -592,6 +608,7 @@ int main(void) {
         DEBUG_TEST(test_deadlines_are_handed_on),
         DEBUG_TEST(test_a_timeout_tells_who_has_them),
         DEBUG_TEST(test_nested_borrows_are_reported),
+        DEBUG_TEST(test_a_hopeless_borrow_is_not_nested),
         DEBUG_TEST(test_a_handler_leaves_a_nested_borrow),
         DEBUG_TEST(test_the_default_handler_only_prints_it),
         DEBUG_TEST(test_a_nested_borrow_has_two_places),

@@ -108,8 +108,15 @@ static void test_leaks(void **state) {
     one = borrowed(NULL);
     return_it(&one);
     assert_int_equal(taken.count, 2);
-    assert_int_equal(stats().leaks, 1);
-    end();
+    one = borrowed(NULL);
+    pass(2000);
+    tick();
+    assert_int_equal(taken.count, 3);
+    detach_thing(&pool, &one);
+    assert_int_equal(taken.count, 4);
+    assert_non_null(strstr(taken.sentence, " is taken out of the pool now, after 2000 ms"));
+    assert_int_equal(stats().leaks, 2);
+    kolk_resource_deinit(&pool);
 }
 
 /* A maker looks again after an eighth of the shortest time limit, but at least 10 ms and at most 30 s, or when it may

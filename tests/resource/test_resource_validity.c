@@ -138,12 +138,39 @@ static void test_waiters(void **state) {
     end();
 }
 
+/* One of "a" comes back, and its waiter has to let the one of "b", who came first, have the room: a maker will replace
+ * the resource. */
+static void give_back_in_anothers_turn(void) {
+    return_other();
+    assert_true(stats().idle == 1 && stats().waiting == 2);
+    kolk_resource_work_(&pool.inside->chore);
+}
+
+static void wait_in_second_place(void) {
+    kolk_borrowed none;
+    others_do(give_back_in_anothers_turn);
+    assert_int_equal(borrow_for("a", in(1), &none), KOLK_TIMEOUT);
+}
+
+static void test_anothers_turn(void **state) {
+    kolk_borrowed one;
+    begin((kolk_resource_pool_desc){.max = 1});
+    other = borrowed("a");
+    pool.inside->has_makers = true; /* this thread is the maker */
+    others_do(wait_in_second_place);
+    assert_int_equal(borrow_for("b", in(5), &one), KOLK_OK);
+    return_it(&one);
+    pool.inside->has_makers = false;
+    end();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         DEBUG_TEST(test_lists_of_idle_ones),
         DEBUG_TEST(test_counts),
         DEBUG_TEST(test_creates),
         DEBUG_TEST(test_waiters),
+        DEBUG_TEST(test_anothers_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

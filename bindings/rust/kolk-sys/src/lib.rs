@@ -1224,9 +1224,9 @@ extern "C" {
     /// stays there. NULL does nothing, and the result is NULL. Any other pointer that `free` refuses is a bug of the caller
     /// here too; the result is then NULL.
     ///
-    /// Use the result, because it may be at another address. If the slot is worn out, the new object is that of an alloc;
-    /// and under a tool that watches malloc (KOLK_BYPASS) it is another block. If the alloc or malloc fails, the result is
-    /// NULL, and the old object is freed.
+    /// Use the result, because it may be at another address. If the slot is worn out or pinned, the new object is that of
+    /// an alloc; and under a tool that watches malloc (KOLK_BYPASS) it is another block. If the alloc or malloc fails, the
+    /// result is NULL, and the old object is freed.
     pub fn kolk_pool_renew(pool: *mut kolk_pool, object: *mut c_void) -> *mut c_void;
     /// Frees all live objects. An object that a reset hook allocates meanwhile may be freed too, or may stay. Afterwards
     /// slots are reused from the lowest one on, and all handles are stale. Worn-out slots stay worn out.
@@ -1782,8 +1782,9 @@ extern "C" {
     /// Returns how many bytes of the caller's memory a map of desc-\>capacity objects needs. It may be called before any
     /// init. Returns 0 if the descriptor is bad; only size, alignment and capacity are checked.
     pub fn kolk_slotmap_memory_size(desc: *const kolk_slotmap_desc) -> usize;
-    /// Returns a new object, the last of the array, and stores its handle in \*out (out may be NULL). If the map is full and
-    /// cannot grow, returns NULL and stores the null handle.
+    /// Returns a new object, the last of the array, and stores its handle in \*out (out may be NULL). If the map would be
+    /// full otherwise, the object lies in a hole (see remove_in_place). If the map is full and cannot grow, returns NULL and
+    /// stores the null handle.
     pub fn kolk_slotmap_add(map: *mut kolk_slotmap, out: *mut kolk_handle) -> *mut c_void;
     /// Removes the object of a handle; the last object moves to its place. If get would return NULL, returns false and does
     /// nothing, so a second removal is harmless.
@@ -1802,8 +1803,7 @@ extern "C" {
     ///
     /// ```
     /// `settle` is O(holes), with at most one move for each. A `remove`, `clear`, `sort` and `restore` close all holes too;
-    /// so a walk should not use both kinds of removal. An add uses a hole only if the map would be full otherwise. While
-    /// there are holes, no snapshot is possible.
+    /// so a walk should not use both kinds of removal. While there are holes, no snapshot is possible.
     pub fn kolk_slotmap_remove_in_place(map: *mut kolk_slotmap, handle: kolk_handle) -> bool;
     pub fn kolk_slotmap_settle(map: *mut kolk_slotmap);
     /// Removes all objects.
