@@ -523,9 +523,7 @@ struct kolk_pinned_ {
         return kolk_ipc_init_abi_(&pool_->pool, fd_ < 0 ? -2 : fd_, kolk_ipc_desc_named_(desc_, #name, &named_), \
             sizeof(T), KOLK_ALIGNOF_(T), sizeof(kolk_ipc), KOLK_ABI); } \
     KOLK_TYPED_ kolk_status name##_attach(name *pool_, int fd_, const kolk_ipc_desc *desc_) { \
-        kolk_ipc_desc named_; \
-        return kolk_ipc_attach_abi_(&pool_->pool, fd_, kolk_ipc_desc_named_(desc_, #name, &named_), sizeof(T), \
-            KOLK_ALIGNOF_(T), sizeof(kolk_ipc), KOLK_ABI); } \
+        return kolk_ipc_attach_abi_(&pool_->pool, fd_, desc_, sizeof(T), KOLK_ALIGNOF_(T), sizeof(kolk_ipc), KOLK_ABI); } \
     KOLK_TYPED_ int name##_fd(const name *pool_) { return kolk_ipc_fd(&pool_->pool); }                                 \
     KOLK_TYPED_ void name##_deinit(name *pool_) { kolk_ipc_deinit(&pool_->pool); }                                     \
     KOLK_TYPED_ kolk_status name##_status(name *pool_) { return kolk_ipc_status(&pool_->pool); }                       \
