@@ -144,13 +144,14 @@ static void walk(uint64_t seed, uint32_t queue_capacity, bool orphans_stay, unsi
 }
 
 /* promise: "A live object has one owner ... pushed into", "Returns an object, which this process owns, or NULL if no
- * slot is free", "kolk_ipc_free", "Puts an object that this process owns ... from then on", "the queue has
- * queue_capacity objects; only with the deadline KOLK_NOW", "Takes the first object out of a queue ... from then on",
+ * slot is free", "kolk_ipc_free", "Puts an object that this process owns", "the queue has
+ * queue_capacity objects; only with the deadline KOLK_NOW", "Takes the first object out of a queue",
  * "Each object is popped once, by one process, in the order of the pushes", "The number of objects in a queue: exact
- * while nobody pushes or pops", "kolk_ipc_count", "A walk over the live objects of all processes", "Is this the start
- * of a live object", "Returns the object of a handle, or NULL if it was freed", "With KOLK_IPC_KEEP ... there is none",
- * "how many objects they owned", "A process may attach several times, and counts as several then", "kolk_ipc_is_valid",
- * "An object that it had pushed is in the queue", "A handle of an orphan that was freed is stale" */
+ * while nobody pushes or pops", "kolk_ipc_count", "A walk over the live objects of all processes", "kolk_ipc_each",
+ * "kolk_ipc_cursor_next", "kolk_ipc_handle_of", "Is this the start of a live object", "Returns the object of a handle,
+ * or NULL if it was freed", "With KOLK_IPC_KEEP ... there is none", "how many objects they owned", "A process may
+ * attach several times, and counts as several then", "kolk_ipc_is_valid", "An object that it had pushed is in the
+ * queue", "A handle of an orphan that was freed is stale" */
 static void test_random_walks(void **state) {
     uint64_t seed = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL));
     print_message("KOLK_TEST_SEED=%llu\n", (unsigned long long)seed);
@@ -163,9 +164,9 @@ static void test_random_walks(void **state) {
 
 /* ---- Mistakes ---------------------------------------------------------------------------------------------------- */
 
-/* promise: "An object that the process does not own ... overwritten the block", "A pointer that is not from this pool is
- * a bug of the caller", "NULL does nothing", "An object that the process does not own is reported ... returned then",
- * "any other pointer is a bug of the caller; the result is then the null handle" */
+/* promise: "An object that the process does not own (a double free ... overwritten the block", "A pointer that is not
+ * from this pool is a bug of the caller", "NULL does nothing", "An object that the process does not own is reported
+ * ... returned then", "Any other pointer is a bug of the caller; the result is then the null handle" */
 static void test_only_the_owner(void **state) {
     kolk_ipc mine, theirs;
     notes taken;
@@ -279,8 +280,8 @@ static void test_orphans_go_to_a_hook(void **state) {
 }
 
 /* A process that needs a slot finds the dead by itself. promise: "Before it returns NULL it looks for dead processes,
- * but at most once in a millisecond", "Processes notice it when they need a slot and find none, when they have waited for
- * 10 milliseconds, and at an attach" */
+ * but at most once in a millisecond", "Processes notice it when they need a slot and find none, when they have waited
+ * for 10 milliseconds, and at an attach" */
 static void test_the_dead_are_noticed(void **state) {
     kolk_ipc mine, theirs, third;
     make_ipc(&mine, &(kolk_ipc_desc){.object_size = 8, .capacity = 3, .queues = 1});
@@ -311,8 +312,7 @@ static void test_the_dead_are_noticed(void **state) {
 
 /* ---- Questions --------------------------------------------------------------------------------------------------- */
 
-/* promise: "Writes the holders into an array of n ... A process without objects counts too", "Who holds objects: a
- * process, or with number 0 the queues and orphans that are kept" */
+/* promise: "Writes the holders into an array of n ... A process without objects counts too", "Who holds objects" */
 static void test_holders(void **state) {
     kolk_ipc views[3];
     kolk_ipc_holder holders[4];
@@ -357,8 +357,8 @@ static void test_stats(void **state) {
     assert_true(stats.count == 0 && stats.capacity == 0);
 }
 
-/* promise: "In one that is zero-initialised, alloc and pop return NULL", "Returns KOLK_OK, or why this process can do no
- * more", "-1: the pool is all zero" */
+/* promise: "In one that is zero-initialised, alloc and pop return NULL", "Returns KOLK_OK, or why this process can do
+ * no more", "-1: the pool is all zero" */
 static void test_zero_is_a_pool(void **state) {
     kolk_ipc none = {.number = 0};
     int object = 0;
@@ -404,9 +404,9 @@ static pthread_t begin_wait(waiter *me) {
     return thread;
 }
 
-/* promise: "The same, but waits for a slot until the deadline", "Waits for one until the deadline", "it still had at the
- * deadline", "kolk_ipc_close", "afterwards pops return NULL, also those that wait", "Is the queue closed and empty",
- * "the queue is closed" */
+/* promise: "The same, but waits for a slot until the deadline", "Waits for one until the deadline", "it still had at
+ * the deadline", "kolk_ipc_close", "afterwards pops return NULL, also those that wait", "Is the queue closed and
+ * empty", "KOLK_CLOSED the queue is closed" */
 static void test_waits_end(void **state) {
     kolk_ipc mine, theirs;
     make_ipc(&mine, &(kolk_ipc_desc){.object_size = 8, .capacity = 2, .queues = 1, .queue_capacity = 1});
