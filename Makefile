@@ -31,11 +31,11 @@ help:
 
 demo:
 	@tools/setup.sh demo
-	@tools/preset.sh release
+	@KOLK_TARGETS=kolk tools/preset.sh release
 	@build/release/kolk demo
-	@if [ -e build/release/adapters/libkolk-sqlite.a ]; then \
-	  cc -std=c11 -O2 -Iinclude -Iadapters/sqlite examples/links.c build/release/adapters/libkolk-sqlite.a build/release/libkolk.a \
-	    $$(pkg-config --libs sqlite3) -pthread -o build/release/links && \
+	@if pkg-config --exists sqlite3; then \
+	  cc -std=c11 -O2 -Iinclude -Iadapters/sqlite examples/links.c adapters/sqlite/*.c build/release/libkolk.a \
+	    $$(pkg-config --cflags --libs sqlite3) -pthread -o build/release/links && \
 	  printf '\nConnections are pooled too: examples/links.c on SQLite\n\n' && build/release/links; fi
 	@build/release/kolk replay
 

@@ -159,4 +159,4 @@ int main(int argc, char **argv) {
     return atoi(sum) != ACCOUNTS * 1000 || atoi(made) != transfers / TELLERS * TELLERS;
 }
 
-/* runs: long not:clang */
+/* runs: long processes not:clang */

@@ -117,4 +117,4 @@ int main(int argc, char **argv) {
     kolk_tcp_deinit(&cache);
 }
 
-/* runs: long not:clang */
+/* runs: long processes not:clang */

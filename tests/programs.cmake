@@ -105,6 +105,21 @@ function(kolk_wraps result source)
   set(${result} ${names} PARENT_SCOPE)
 endfunction()
 
+# Compiles so many files of the library at a time, or with 0 all of them, as one, which takes half the time.
+function(kolk_join library many)
+  target_compile_options(${library} PRIVATE -Wno-shadow)
+  target_compile_definitions(${library} PRIVATE _GNU_SOURCE _FILE_OFFSET_BITS=64)
+  set_target_properties(${library} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${many})
+  set(apart os/memory.c os/sleep.c os/thread.c)
+  if(KOLK_TWO_FILES) # then this also serves programs that otherwise have a library of single files
+    file(GLOB apart CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/src/os/*.c")
+    list(APPEND apart core/tools.c)
+  endif()
+  list(TRANSFORM apart PREPEND "${PROJECT_SOURCE_DIR}/src/")
+  set_source_files_properties("${PROJECT_SOURCE_DIR}/src/base/base.c" "${PROJECT_SOURCE_DIR}/src/watch/sites.c"
+    "${PROJECT_SOURCE_DIR}/src/watch/watch.c" "${PROJECT_SOURCE_DIR}/src/pool/pool_watched.c" ${apart} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
 # The library, compiled with definitions, as one file, which takes half the time. With KOLK_TWO_FILES, the file is kolk.c;
 # otherwise, or with from_src, it is one that includes src/. Programs that replace functions within the library need those
 # functions in separate files, and base.c as well, which emits what other files only use; and the two that a program may do without.
@@ -125,16 +140,7 @@ function(kolk_library_with definitions from_src options result)
   else()
     add_library(${library} STATIC EXCLUDE_FROM_ALL ${kolk_sources})
     target_include_directories(${library} PUBLIC "${PROJECT_SOURCE_DIR}/include")
-    target_compile_options(${library} PRIVATE -Wno-shadow)
-    set_target_properties(${library} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
-    set(apart os/memory.c os/thread.c)
-    if(KOLK_TWO_FILES) # then this also serves programs that otherwise have a library of single files
-      file(GLOB apart CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/src/os/*.c")
-      list(APPEND apart core/tools.c)
-    endif()
-    list(TRANSFORM apart PREPEND "${PROJECT_SOURCE_DIR}/src/")
-    set_source_files_properties("${PROJECT_SOURCE_DIR}/src/base/base.c" "${PROJECT_SOURCE_DIR}/src/watch/sites.c"
-      "${PROJECT_SOURCE_DIR}/src/watch/watch.c" "${PROJECT_SOURCE_DIR}/src/pool/pool_watched.c" ${apart} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    kolk_join(${library} 0)
   endif()
   if(definitions MATCHES "KOLK_GENERATION_MAX")
     target_compile_options(${library} PRIVATE "SHELL:-include \"${PROJECT_SOURCE_DIR}/tests/help/generations.h\"")
@@ -143,6 +149,12 @@ function(kolk_library_with definitions from_src options result)
   target_compile_definitions(${library} PUBLIC KOLK_BUILD ${definitions} PRIVATE _GNU_SOURCE _FILE_OFFSET_BITS=64)
   target_compile_options(${library} PRIVATE ${options})
 endfunction()
+
+# For samples on other machines, the library's files are compiled in a few pieces.
+if(CMAKE_CROSSCOMPILING AND NOT BUILD_SHARED_LIBS AND NOT KOLK_TESTS STREQUAL "all")
+  kolk_join(kolk-static 32)
+  target_compile_options(kolk-static PRIVATE -g1)
+endif()
 
 # All programs of tests and fuzzers, and the library.
 add_custom_target(kolk-tests)

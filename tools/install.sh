@@ -25,14 +25,13 @@ case $1 in
       echo "kolk: make install has put nothing below $root: there is no $list" >&2
       exit 1
     fi
-    paths=$(cat "$list" && echo share/doc/kolk/installed)
-    echo "$paths" | while IFS= read -r path; do
-      case $path in /*) file=${DESTDIR:-}$path ;; *) file=$root/$path ;; esac
-      rm -f "$file"
-      while file=${file%/*} && [ -n "$file" ] && [ "$file" != "$root" ]; do
-        rmdir "$file" 2> /dev/null || [ ! -e "$file" ] || break
-      done
-    done
+    files=$({ cat "$list" && echo share/doc/kolk/installed; } | while IFS= read -r path; do
+      case $path in /*) echo "${DESTDIR:-}$path" ;; *) echo "$root/$path" ;; esac
+    done)
+    echo "$files" | tr '\n' '\0' | xargs -0 rm -f
+    # Then the folders that are empty now, the inner ones first.
+    echo "$files" | awk -v root="$root" '{ while (sub("/[^/]*$", "") && $0 != "" && $0 != root) folders[$0] } END { for (f in folders) print f }' |
+      sort -r | tr '\n' '\0' | xargs -0 rmdir 2> /dev/null || true
     echo "kolk is removed from $root"
     ;;
   *)

@@ -106,8 +106,10 @@ fi
 if /usr/lib/wine/wine --version > /dev/null 2>&1; then # wine32's, a 32-bit program itself
   row mingw-i686 "32-bit Windows, under wine: the DLL and a game's mod" tools/preset.sh mingw-i686
 else
-  row mingw-i686 "32-bit Windows: the DLL and a game's mod, built, not run, because wine32 does not run here" \
-    tools/preset.sh mingw-i686 -N
+  targets=kolk-shared what="the DLL"
+  [[ $effort == quick ]] || targets="$targets mod windows_mod" what="$what and a game's mod"
+  row mingw-i686 "32-bit Windows: $what, built, not run, because wine32 does not run here" \
+    env KOLK_TARGETS="$targets" tools/preset.sh mingw-i686 -N
 fi
 row format "clang-format" tools/format.sh --check
 if [[ $effort == release ]]; then

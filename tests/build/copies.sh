@@ -12,7 +12,7 @@ trap 'rm -rf "$folder"' EXIT
   echo '#include "src/os/system.h"' # comes before the first header of the C library
   printf '#include "%s"\n' src/*/*.c
 } > "$folder/all.c"
-compile=("$CC" -std=c11 -O1 -fPIC -Wall -Wextra -Werror -Iinclude -I.)
+compile=("$CC" -std=c11 -O0 -fPIC -Wall -Wextra -Werror -Iinclude -I.)
 "${compile[@]}" -c "$folder/all.c" -o "$folder/kolk.o"
 ar rcs "$folder/libkolk.a" "$folder/kolk.o"
 

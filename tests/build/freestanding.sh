@@ -7,7 +7,8 @@
 set -eu
 object=$(mktemp)
 library=$(mktemp --suffix=.o)
-trap 'rm -f "$object" "$library"' EXIT
+source=$(mktemp --suffix=.c)
+trap 'rm -f "$object" "$library" "$source"' EXIT
 
 compile() { # SOURCE...
   "$CC" -std=c11 -pedantic -Wall -Wextra -Werror -O2 -ffreestanding -fno-pie -fno-stack-protector -nostdlib -Iinclude \
@@ -20,7 +21,9 @@ compile() { # SOURCE...
   fi >&2
 }
 
-compile src/*/*.c
+# As one file, which takes half the time; base.c, which emits inline functions, is separate.
+printf '#include "%s"\n' src/*/*.c | sed '/\/base\.c"$/d' > "$source"
+compile -I. "$source" src/base/base.c
 cp "$object" "$library"
 check_example() { # EXAMPLE FUNCTION
   compile "$library" "examples/$1"

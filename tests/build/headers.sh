@@ -2,10 +2,10 @@
 # runs: long sample:clang
 # Includes each header alone and twice, as C11, C99 and C++17, hosted and freestanding, with the strictest warnings, also
 # those of projects in the style of C90; then builds and runs programs of C++17, C99 and gnu89 that use the library, a
-# shared library that contains it, and a program compiled entirely with KOLK_EXTERN. KOLK_TEST_EFFORT=quick is for every
-# compiler after the first: KOLK_EXTERN is tried only with kolk.h, which includes the other headers, and with adapters,
-# because it changes no header's includes. The program with KOLK_EXTERN is left out as well, because the source, not the
-# compiler, decides which file emits a function.
+# shared library that contains it, and a program compiled entirely with KOLK_EXTERN. KOLK_TEST_EFFORT=quick
+# tries all of this with kolk.h, which includes the other headers, and with adapters. The other headers are then C11 only,
+# hosted and freestanding, because neither the language nor KOLK_EXTERN changes what a header includes, and kolk.hpp has
+# its variants as C++20 only. The program with KOLK_EXTERN is left out as well, because the source, not the compiler, decides which file emits a function.
 # Usage: CC=... CXX=... headers.sh LIBRARY
 # promise: base.h "valid C++17 and freestanding C, where kolk"; kolk_gta.hpp "C++11 or later"; README.md "Programs may be C99 or later"
 set -eu
@@ -25,8 +25,8 @@ for header in include/kolk.h include/kolk/*.h adapters/*/kolk/*.h preload/record
   folder=-I${header%/kolk*}
   [ "$folder" != -Iinclude/kolk ] || folder=-Iinclude
   for variant in "" -DKOLK_EXTERN -ffreestanding; do
-    case $quick$header$variant in quickinclude/kolk/*-DKOLK_*) continue ;; esac
     for language in "$CC -std=c11 $old -x c" "$CC -std=c99 $old -x c" "$CXX -std=c++17 $cxx_strict -x c++"; do
+      case $quick$header$variant$language in quickinclude/kolk/*-DKOLK_* | quickinclude/kolk/*-std=c[!1]*) continue ;; esac
       name=${header#"${folder#-I}/"}
       echo "$name ${variant:-plain} ${language#* }"
       printf '#include <%s>\n' "$name" "$name" | $language $strict $folder $variant -c -o "$program" -
@@ -49,15 +49,16 @@ for variant in "" -DKOLK_EXTERN "-fno-exceptions -fno-rtti"; do
     $CXX -std=c++11 $strict $cxx_strict $variant -x c++ -fsyntax-only -
 done
 for dialect in c++17 c++20; do
-  echo "kolk.hpp as $dialect"
   for variant in "" -DKOLK_EXTERN "-fno-exceptions -fno-rtti"; do
+    case $quick$dialect$variant in quickc++17-*) continue ;; esac
+    echo "kolk.hpp ${variant:-plain} as $dialect"
     printf '#include <kolk.hpp>\n#include <kolk/kolk.hpp>\n' | $CXX -std=$dialect $strict $cxx_strict $variant -x c++ -fsyntax-only -
   done
-  echo "every_header.cc as $dialect"
-  $CXX -std=$dialect $strict $cxx_strict -fsyntax-only tests/compile/every_header.cc
 done
-echo "every_header.cc, linked with ${1##*/}"
-$CXX -std=c++17 $strict tests/compile/every_header.cc "$1" -static-libstdc++ -o "$program"
+echo "every_header.cc as c++20"
+$CXX -std=c++20 $strict $cxx_strict -fsyntax-only tests/compile/every_header.cc
+echo "every_header.cc as c++17, linked with ${1##*/}"
+$CXX -std=c++17 $strict $cxx_strict tests/compile/every_header.cc "$1" -static-libstdc++ -o "$program"
 "$program"
 
 echo "a program of C99, linked with ${1##*/}"
