@@ -125,6 +125,7 @@ typedef struct kolk_ipc {
     bool read_only, trap_full;
     uint8_t corrupt;
     uint8_t orphans;
+    KOLK_ALIGNAS(8) uint64_t file;   /* its identity (src/os/between.h) */
     KOLK_ALIGNAS(8) uint64_t serial; /* unique in the process */
     KOLK_ALIGNAS(8) uint64_t seen;   /* the block's `returns` when the last search found no free slot */
     KOLK_ALIGNAS(8) uint64_t failed;

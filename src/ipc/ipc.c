@@ -45,13 +45,15 @@ static void *begin_life(const kolk_ipc *pool, uint32_t slot, uint32_t me) {
 }
 
 static void *try_alloc(kolk_ipc *pool, uint32_t me) {
-    for (uint32_t searches = 0; searches < IPC_MOST_SEARCHES; searches++) {
+    uint32_t left = IPC_MOST_ROUNDS + pool->capacity; /* hints in vain */
+    for (uint32_t searches = 0; searches < IPC_MOST_SEARCHES && left; searches++) {
         uint32_t slot;
-        while ((slot = kolk_ipc_next_hint_(pool)) != KOLK_NO_SLOT_) {
+        while (left && (slot = kolk_ipc_next_hint_(pool)) != KOLK_NO_SLOT_) {
             void *object = begin_life(pool, slot, me);
             if (object) return object;
+            left--;
         }
-        if (!kolk_ipc_search_(pool)) return NULL;
+        if (left && !kolk_ipc_search_(pool)) return NULL;
     }
     note_corruption(pool);
     return NULL;

@@ -20,7 +20,7 @@
 
 _Static_assert(sizeof(ipc_block) == 256 && sizeof(ipc_queue) == 256 && sizeof(ipc_process) == 64,
                "processes of other versions read this layout: change IPC_MAGIC");
-_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_ipc) == 216 && sizeof(kolk_ipc_desc) == 80),
+_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_ipc) == 224 && sizeof(kolk_ipc_desc) == 80),
                "the layout has changed: raise KOLK_ABI");
 
 #define MOST_PROCESSES 65535u
@@ -145,6 +145,7 @@ static kolk_status map_block(kolk_ipc *pool, int fd, size_t size, unsigned char 
     kolk_access_ access = kolk_between_access_(fd);
     if (access == KOLK_NO_ACCESS_) return KOLK_NO_LOCKS;
     pool->read_only = access == KOLK_ACCESS_TO_READ_;
+    pool->file = kolk_between_identity_(fd);
     *start = (unsigned char *)kolk_between_map_(fd, size, pool->read_only);
     return *start ? KOLK_OK : KOLK_NO_MEMORY;
 }

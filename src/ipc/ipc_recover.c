@@ -64,7 +64,7 @@ static bool may_be_dead(const kolk_ipc *pool, uint32_t n) {
 
 /* Takes the lock of the first dead process from *n on. NULL: there is none. */
 static void *lock_dead(const kolk_ipc *pool, uint32_t *n) {
-    int opened = kolk_between_open_(pool->fd);
+    int opened = kolk_between_open_(pool->fd, pool->file);
     if (opened < 0) return NULL;
     for (; *n <= pool->max_processes; (*n)++)
         if (may_be_dead(pool, *n) && kolk_between_lock_(opened, *n)) return kolk_between_keep_(opened);
@@ -116,7 +116,7 @@ static uint32_t lock_number(const kolk_ipc *pool, int opened, bool dead) {
 }
 
 static kolk_status lock_any_number(kolk_ipc *pool, uint32_t *n) {
-    int opened = kolk_between_open_(pool->fd);
+    int opened = kolk_between_open_(pool->fd, pool->file);
     if (opened < 0) return KOLK_NO_LOCKS;
     *n = lock_number(pool, opened, false);
     if (!*n) *n = lock_number(pool, opened, true);

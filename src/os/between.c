@@ -88,13 +88,21 @@ void kolk_between_unmap_(void *start, size_t size) {
 
 /* ---- Locks ------------------------------------------------------------------------------------------------------- */
 
-int kolk_between_open_(int fd) {
+uint64_t kolk_between_identity_(int fd) {
+    struct stat about;
+    if (fstat(fd, &about) != 0) return 0;
+    return (uint64_t)about.st_dev * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)about.st_ino;
+}
+
+int kolk_between_open_(int fd, uint64_t identity) {
     char path[32];
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     kolk_lock_();
-    int opened = open(path, O_RDWR | O_CLOEXEC);
-    if (opened < 0) kolk_unlock_();
-    return opened;
+    int opened = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    if (opened >= 0 && kolk_between_identity_(opened) == identity) return opened;
+    if (opened >= 0) close(opened);
+    kolk_unlock_();
+    return -1;
 }
 
 bool kolk_between_lock_(int opened, uint32_t n) {
@@ -174,8 +182,13 @@ void kolk_between_unmap_(void *start, size_t size) {
     (void)start, (void)size;
 }
 
-int kolk_between_open_(int fd) {
+uint64_t kolk_between_identity_(int fd) {
     (void)fd;
+    return 0;
+}
+
+int kolk_between_open_(int fd, uint64_t identity) {
+    (void)fd, (void)identity;
     return -1;
 }
 

@@ -40,9 +40,13 @@ void kolk_between_unmap_(void *start, size_t size);
 
 /* ---- Locks: a file has one for each number ------------------------------------------------------------------------ */
 
+/* A number for the file, which no other file has while this one is mapped. */
+uint64_t kolk_between_identity_(int fd);
+
 /* Opens the file once more, to take locks. The process's lock (lock.h) is held until keep or close. -1: there is no
- * descriptor, no /proc, or no right to write. */
-int kolk_between_open_(int fd);
+ * descriptor, no /proc, or no right to write; or somebody has closed `fd`, and it is another file now, whose locks would
+ * say that everybody is dead. */
+int kolk_between_open_(int fd, uint64_t identity);
 
 /* Takes the lock of number n, if nobody has it. */
 bool kolk_between_lock_(int opened, uint32_t n);
