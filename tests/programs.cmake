@@ -127,7 +127,7 @@ function(kolk_library_with definitions from_src options result)
     target_include_directories(${library} PUBLIC "${PROJECT_SOURCE_DIR}/include")
     target_compile_options(${library} PRIVATE -Wno-shadow)
     set_target_properties(${library} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
-    set(apart os/memory.c os/thread.c)
+    set(apart os/between.c os/memory.c os/thread.c)
     if(KOLK_TWO_FILES) # then this also serves programs that otherwise have a library of single files
       file(GLOB apart CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/src/os/*.c")
       list(APPEND apart core/tools.c)
