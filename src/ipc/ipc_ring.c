@@ -108,6 +108,7 @@ kolk_status kolk_ipc_take_(const kolk_ipc *pool, ipc_queue *in, uint32_t me, uin
         case POPPABLE:
             *slot = (uint32_t)cell - 1;
             mine = change_life(pool, *slot, life, owned_life(life, me));
+            if (!mine) continue; /* claimed, or just inherited from a dead process, and in the queue still */
             break;
         case CLAIMED:
             break;
@@ -170,11 +171,12 @@ void kolk_ipc_mark_end_(const kolk_ipc *pool, ipc_queue *in) {
 
 /* ---- Recovery ---------------------------------------------------------------------------------------------------- */
 
-/* Returns the number of entries from *head on, with the mark of the end. The tail may lag behind by one. */
+/* Returns the number of entries from *head on, with the mark of the end. The tail may lag behind by one, and that entry
+ * may be popped already. */
 static uint32_t entries_from(const kolk_ipc *pool, const ipc_queue *in, uint64_t *head) {
     *head = read_ticket(&in->head);
-    uint64_t tail = read_ticket(&in->tail), count = tail - *head;
-    if (count <= pool->ring_mask && is_pushed(pool, tail, read_cell(pool, in, tail))) count++;
+    uint64_t tail = read_ticket(&in->tail);
+    uint64_t count = tail + is_pushed(pool, tail, read_cell(pool, in, tail)) - *head;
     return count <= pool->ring_mask ? (uint32_t)count : pool->ring_mask + 1;
 }
 
