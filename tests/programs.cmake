@@ -110,7 +110,7 @@ function(kolk_join library many)
   target_compile_options(${library} PRIVATE -Wno-shadow)
   target_compile_definitions(${library} PRIVATE _GNU_SOURCE _FILE_OFFSET_BITS=64)
   set_target_properties(${library} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${many})
-  set(apart os/memory.c os/sleep.c os/thread.c)
+  set(apart os/between.c os/memory.c os/sleep.c os/thread.c)
   if(KOLK_TWO_FILES) # then this also serves programs that otherwise have a library of single files
     file(GLOB apart CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/src/os/*.c")
     list(APPEND apart core/tools.c)

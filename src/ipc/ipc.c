@@ -40,7 +40,7 @@
 /* Begins a life in a slot that is free. */
 static void *begin_life(const kolk_ipc *pool, uint32_t slot, uint32_t me) {
     uint64_t life = life_at(pool, slot);
-    if (is_alive(life) || !change_life(pool, slot, life, next_life(life, me))) return NULL;
+    if (has_live_object(life) || !change_life(pool, slot, life, next_life(life, me))) return NULL;
     return object_at(pool, slot);
 }
 
@@ -104,7 +104,7 @@ KOLK_NOINLINE_ void kolk_ipc_free(kolk_ipc *pool, void *object) {
     if (!object || !may_change(pool, &me, "free", SITE)) return;
     uint32_t slot = slot_of(pool, object);
     uint64_t life = slot != KOLK_NO_SLOT_ ? life_at(pool, slot) : 0;
-    bool owned = is_alive(life) && !(life & IPC_QUEUED) && owner_of(life) == me;
+    bool owned = has_live_object(life) && !(life & IPC_QUEUED) && life_owner(life) == me;
     if (KOLK_UNLIKELY_(!owned || !change_life(pool, slot, life, next_life(life, 0)))) {
         kolk_ipc_fail_object_(pool, object, "free", SITE);
         return;

@@ -40,15 +40,15 @@ static ipc_process process_of(const kolk_ipc *pool, uint32_t n) {
 
 static void fail_not_owner(const kolk_ipc *pool, kolk_failure failure, const char *verb) {
     uint64_t life = life_at(pool, failure.slot), slot = failure.slot;
-    ipc_process owner = process_of(pool, owner_of(life));
+    ipc_process owner = process_of(pool, life_owner(life));
     failure.rule = KOLK_NOT_OWNER;
-    if (!is_alive(life))
+    if (!has_live_object(life))
         kolk_fail_(failure, "%s of slot %u, which is free", verb, slot);
     else if (life & IPC_QUEUED)
         kolk_fail_(failure, "%s of slot %u, which is in a queue", verb, slot);
-    else if (owner_of(life) == 0)
+    else if (life_owner(life) == 0)
         kolk_fail_(failure, "%s of slot %u, an orphan that nobody has adopted", verb, slot);
-    else if (owner_of(life) == pool->me)
+    else if (life_owner(life) == pool->me)
         kolk_fail_(failure, "%s of slot %u, which two threads free or push at the same time", verb, slot);
     else
         kolk_fail_(failure, "%s of slot %u, which belongs to process %u (%s)", verb, slot, (uint64_t)owner.pid,
@@ -79,7 +79,7 @@ static kolk_ipc_holder holder_of(const kolk_ipc *pool, uint32_t n) {
     memcpy(out.name, process.name, sizeof out.name);
     for (uint32_t slot = 0; slot < pool->capacity; slot++) {
         uint64_t life = life_at(pool, slot);
-        if (!is_alive(life) || owner_of(life) != n) continue;
+        if (!has_live_object(life) || life_owner(life) != n) continue;
         if (life & IPC_QUEUED)
             out.queued++;
         else
@@ -123,7 +123,7 @@ void kolk_ipc_fail_full_(const kolk_ipc *pool, const void *site) {
 KOLK_NOINLINE_ kolk_handle kolk_ipc_handle_of(const kolk_ipc *pool, const void *object) {
     uint32_t slot = slot_of(pool, object);
     uint64_t life = slot != KOLK_NO_SLOT_ ? life_at(pool, slot) : 0;
-    if (is_alive(life)) return kolk_handle_make_(generation_of(life), slot, pool->tag);
+    if (has_live_object(life)) return kolk_handle_make_(generation_of(life), slot, pool->tag);
     kolk_ipc_fail_object_(pool, object, "handle", SITE);
     return (kolk_handle){0};
 }
@@ -139,13 +139,13 @@ KOLK_NOINLINE_ void *kolk_ipc_get(const kolk_ipc *pool, kolk_handle handle) {
 
 bool kolk_ipc_is_live(const kolk_ipc *pool, const void *object) {
     uint32_t slot = slot_of(pool, object);
-    return slot != KOLK_NO_SLOT_ && is_alive(life_at(pool, slot));
+    return slot != KOLK_NO_SLOT_ && has_live_object(life_at(pool, slot));
 }
 
 bool kolk_ipc_is_owned(const kolk_ipc *pool, const void *object) {
     uint32_t slot = slot_of(pool, object);
     uint64_t life = slot != KOLK_NO_SLOT_ ? life_at(pool, slot) : 0;
-    return is_alive(life) && !(life & IPC_QUEUED) && owner_of(life) == pool->me && pool->me;
+    return has_live_object(life) && !(life & IPC_QUEUED) && life_owner(life) == pool->me && pool->me;
 }
 
 kolk_ipc_cursor kolk_ipc_each(const kolk_ipc *pool) {
@@ -156,7 +156,7 @@ void *kolk_ipc_cursor_next(kolk_ipc_cursor *cursor) {
     const kolk_ipc *pool = cursor->pool;
     while (cursor->slot < cursor->end) {
         uint32_t slot = cursor->slot++;
-        if (is_alive(life_at(pool, slot))) return object_at(pool, slot);
+        if (has_live_object(life_at(pool, slot))) return object_at(pool, slot);
     }
     return NULL;
 }
@@ -167,7 +167,7 @@ static uint32_t count_lives(const kolk_ipc *pool, uint32_t *used) {
     *used = 0;
     for (uint32_t slot = 0; slot < pool->capacity; slot++) {
         uint64_t life = life_at(pool, slot);
-        count += is_alive(life);
+        count += has_live_object(life);
         *used += life != 0;
     }
     return count;
@@ -203,8 +203,8 @@ void kolk_ipc_stats(const kolk_ipc *pool, kolk_stats *out) {
 /* ---- Invariants, which ipc.c lists ------------------------------------------------------------------------------- */
 
 static bool is_life_valid(const kolk_ipc *pool, uint64_t life) {
-    if (!is_alive(life)) return (uint32_t)life == 0;
-    return owner_of(life) <= pool->max_processes;
+    if (!has_live_object(life)) return (uint32_t)life == 0;
+    return life_owner(life) <= pool->max_processes;
 }
 
 static bool are_hints_valid(const kolk_ipc *pool) {

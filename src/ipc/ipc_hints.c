@@ -104,7 +104,7 @@ static bool hint_at_all(const kolk_ipc *pool) {
         uint64_t free = 0;
         for (uint64_t left = bits_in_word(pool, word); left; left &= left - 1) {
             uint32_t slot = word * 64 + kolk_bits_lowest_(left);
-            if (!is_alive(kolk_load_(&pool->lives[slot], KOLK_SEQ_CST_))) free |= kolk_bits_at_(slot);
+            if (!has_live_object(kolk_load_(&pool->lives[slot], KOLK_SEQ_CST_))) free |= kolk_bits_at_(slot);
         }
         put_hints(pool, word, free);
         any |= free != 0;

@@ -91,11 +91,11 @@ static inline uint32_t generation_of(uint64_t life) {
     return (uint32_t)(life >> 32);
 }
 
-static inline bool is_alive(uint64_t life) {
+static inline bool has_live_object(uint64_t life) {
     return generation_of(life) & 1;
 }
 
-static inline uint32_t owner_of(uint64_t life) {
+static inline uint32_t life_owner(uint64_t life) {
     return (uint32_t)(life & IPC_OWNER);
 }
 

@@ -23,8 +23,8 @@ _Static_assert(sizeof(ipc_block) == 256 && sizeof(ipc_queue) == 256 && sizeof(ip
 _Static_assert(sizeof(void *) != 8 || (sizeof(kolk_ipc) == 224 && sizeof(kolk_ipc_desc) == 80),
                "the layout has changed: raise KOLK_ABI");
 
-#define MOST_PROCESSES 65535u
-#define MOST_BYTES     (UINT64_C(1) << 46)
+#define MOST_PROCESSES  65535u
+#define MOST_FILE_BYTES (UINT64_C(1) << 46)
 
 /* ---- Layout ------------------------------------------------------------------------------------------------------ */
 
@@ -61,7 +61,7 @@ static kolk_status check_header(const ipc_block *it) {
     if (it->max_processes == 0 || it->max_processes > MOST_PROCESSES) return KOLK_BAD_PROCESSES;
     if (it->orphans > KOLK_IPC_KEEP) return KOLK_BAD_ORPHANS;
     uint64_t size = lay_out(it).size;
-    return size > MOST_BYTES || size > SIZE_MAX / 2 ? KOLK_SIZE_OVERFLOW : KOLK_OK;
+    return size > MOST_FILE_BYTES || size > SIZE_MAX / 2 ? KOLK_SIZE_OVERFLOW : KOLK_OK;
 }
 
 /* The header is this process's own copy. */
@@ -109,7 +109,7 @@ extern inline kolk_status kolk_ipc_init(kolk_ipc *pool, const kolk_ipc_desc *des
 extern inline kolk_status kolk_ipc_init_in(kolk_ipc *pool, int fd, const kolk_ipc_desc *desc);
 extern inline kolk_status kolk_ipc_attach(kolk_ipc *pool, int fd, const kolk_ipc_desc *desc);
 
-static kolk_status resolve(const kolk_ipc_desc *desc, size_t type_size, size_t type_align, ipc_block *out) {
+static kolk_status resolve_header(const kolk_ipc_desc *desc, size_t type_size, size_t type_align, ipc_block *out) {
     size_t size = desc->object_size, align = desc->object_align;
     kolk_status status = kolk_block_resolve_size_(&size, &align, type_size, type_align);
     if (status != KOLK_OK) return status;
@@ -198,7 +198,7 @@ KOLK_NOINLINE_ kolk_status kolk_ipc_init_abi_(kolk_ipc *pool, int fd, const kolk
     kolk_status status = kolk_begin_(pool, pool_size, sizeof *pool, abi, desc);
     if (status != KOLK_OK) return status;
     if (!KOLK_BETWEEN_) return KOLK_NEEDS_LINUX;
-    status = resolve(desc, type_size, type_align, &header);
+    status = resolve_header(desc, type_size, type_align, &header);
     if (status != KOLK_OK) return status;
     if (fd != KOLK_IPC_NEW_ && kolk_between_size_(fd)) return KOLK_NOT_EMPTY;
     pool->fd = fd == KOLK_IPC_NEW_ ? kolk_between_make_() : kolk_between_copy_(fd);
@@ -241,7 +241,7 @@ static kolk_status attach_to(kolk_ipc *pool, int fd, const kolk_ipc_desc *desc) 
     unsigned char *start = NULL;
     uint64_t size = kolk_between_size_(fd);
     if (size < IPC_HEADER) return fail_view(pool, start, KOLK_NOT_A_BLOCK);
-    if (size > MOST_BYTES || size > SIZE_MAX / 2) return fail_view(pool, start, KOLK_SIZE_OVERFLOW);
+    if (size > MOST_FILE_BYTES || size > SIZE_MAX / 2) return fail_view(pool, start, KOLK_SIZE_OVERFLOW);
     if (!desc->unsealed && !kolk_between_is_sealed_(fd)) return fail_view(pool, start, KOLK_NOT_SEALED);
     pool->size = (size_t)size;
     kolk_status status = map_block(pool, fd, pool->size, &start);

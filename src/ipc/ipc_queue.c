@@ -6,7 +6,7 @@
 #include "../core/begin.h"
 
 /* Returns the queue, if this process may change it; NULL, after a report, if there is none. */
-static ipc_queue *queue_at(kolk_ipc *pool, uint32_t number, uint32_t *me, const char *verb, const void *site) {
+static ipc_queue *numbered_queue(kolk_ipc *pool, uint32_t number, uint32_t *me, const char *verb, const void *site) {
     *me = number_here(pool);
     if (!*me) {
         if (pool->read_only) kolk_ipc_fail_read_only_(pool, verb, site);
@@ -27,7 +27,7 @@ static void take_back(const kolk_ipc *pool, uint32_t slot, uint32_t me) {
 
 static kolk_status try_push(const kolk_ipc *pool, ipc_queue *in, uint32_t slot, uint32_t me) {
     uint64_t life = life_at(pool, slot), pushes = (life + IPC_ONE_PUSH) & IPC_PUSHES;
-    if (!is_alive(life) || (life & IPC_QUEUED) || owner_of(life) != me) return KOLK_NOT_OWNER;
+    if (!has_live_object(life) || (life & IPC_QUEUED) || life_owner(life) != me) return KOLK_NOT_OWNER;
     uint64_t queued = (life & ~IPC_PUSHES) | pushes | IPC_QUEUED;
     if (!change_life(pool, slot, life, queued)) return KOLK_NOT_OWNER;
     kolk_status status = kolk_ipc_put_(pool, in, slot);
@@ -37,7 +37,7 @@ static kolk_status try_push(const kolk_ipc *pool, ipc_queue *in, uint32_t slot, 
 
 KOLK_NOINLINE_ kolk_status kolk_ipc_push(kolk_ipc *pool, uint32_t number, void *object, kolk_deadline deadline) {
     uint32_t me, slot = slot_of(pool, object);
-    ipc_queue *in = queue_at(pool, number, &me, "push", SITE);
+    ipc_queue *in = numbered_queue(pool, number, &me, "push", SITE);
     if (!in) return me ? KOLK_NO_QUEUE : kolk_ipc_status(pool);
     ipc_wait wait = {.deadline = deadline};
     kolk_status status;
@@ -53,7 +53,7 @@ KOLK_NOINLINE_ kolk_status kolk_ipc_push(kolk_ipc *pool, uint32_t number, void *
 
 KOLK_NOINLINE_ void *kolk_ipc_pop(kolk_ipc *pool, uint32_t number, kolk_deadline deadline) {
     uint32_t me, slot = 0;
-    ipc_queue *in = queue_at(pool, number, &me, "pop", SITE);
+    ipc_queue *in = numbered_queue(pool, number, &me, "pop", SITE);
     if (!in) return NULL;
     ipc_wait wait = {.deadline = deadline};
     kolk_status status;
@@ -69,7 +69,7 @@ KOLK_NOINLINE_ void *kolk_ipc_pop(kolk_ipc *pool, uint32_t number, kolk_deadline
 
 KOLK_NOINLINE_ void kolk_ipc_close(kolk_ipc *pool, uint32_t number) {
     uint32_t me;
-    ipc_queue *in = queue_at(pool, number, &me, "close", SITE);
+    ipc_queue *in = numbered_queue(pool, number, &me, "close", SITE);
     if (!in) return;
     kolk_ipc_mark_end_(pool, in);
     kolk_ipc_call_(&in->items, UINT32_MAX);

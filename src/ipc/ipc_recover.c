@@ -44,7 +44,7 @@ static uint32_t end_orphans(kolk_ipc *pool, uint32_t n) {
     uint32_t count = 0;
     for (uint32_t slot = 0; slot < pool->capacity; slot++) {
         uint64_t life = life_at(pool, slot);
-        if (is_alive(life) && owner_of(life) == n) count += end_orphan(pool, slot, life);
+        if (has_live_object(life) && life_owner(life) == n) count += end_orphan(pool, slot, life);
     }
     return count;
 }
@@ -188,7 +188,7 @@ KOLK_NOINLINE_ void *kolk_ipc_adopt(kolk_ipc *pool) {
     uint32_t me = number_here(pool);
     for (uint32_t slot = 0; me && slot < pool->capacity; slot++) {
         uint64_t life = life_at(pool, slot);
-        if (!is_alive(life) || (life & IPC_QUEUED) || owner_of(life) != 0) continue;
+        if (!has_live_object(life) || (life & IPC_QUEUED) || life_owner(life) != 0) continue;
         if (change_life(pool, slot, life, owned_life(life, me))) return object_at(pool, slot);
     }
     return NULL;

@@ -88,7 +88,7 @@ static ipc_head look_at_head(const kolk_ipc *pool, const ipc_queue *in, uint64_t
     if (*cell == cell_of_lap(pool, *ticket, 0)) return NOTHING;
     if (!content) return CLAIMED; /* and emptied */
     if (content == END) return AT_END;
-    return is_alive(*life) && (*life & IPC_QUEUED) ? POPPABLE : CLAIMED;
+    return has_live_object(*life) && (*life & IPC_QUEUED) ? POPPABLE : CLAIMED;
 }
 
 kolk_status kolk_ipc_take_(const kolk_ipc *pool, ipc_queue *in, uint32_t me, uint32_t *slot) {
@@ -123,7 +123,7 @@ kolk_status kolk_ipc_take_(const kolk_ipc *pool, ipc_queue *in, uint32_t me, uin
 /* ---- Push -------------------------------------------------------------------------------------------------------- */
 
 /* Is the queue full? If a pop at the head is claimed, completes it, and returns false. */
-static bool is_full(const kolk_ipc *pool, ipc_queue *in, uint64_t tail) {
+static bool is_ring_full(const kolk_ipc *pool, ipc_queue *in, uint64_t tail) {
     uint64_t ticket, cell, life = 0;
     if (tail - read_ticket(&in->head) < pool->queue_capacity) return false;
     ipc_head head = look_at_head(pool, in, &ticket, &cell, &life);
@@ -145,7 +145,7 @@ static bool is_pushed(const kolk_ipc *pool, uint64_t ticket, uint64_t cell) {
 static kolk_status try_put(const kolk_ipc *pool, ipc_queue *in, uint32_t content, bool *done) {
     uint64_t tail = read_ticket(&in->tail);
     if (is_end_before(pool, in, tail)) return KOLK_CLOSED;
-    if (content != END && is_full(pool, in, tail)) return KOLK_FULL;
+    if (content != END && is_ring_full(pool, in, tail)) return KOLK_FULL;
     *done = change_cell(pool, in, tail, cell_of_lap(pool, tail, 0), cell_of_lap(pool, tail, content));
     if (*done || is_pushed(pool, tail, read_cell(pool, in, tail))) advance(&in->tail, tail);
     return KOLK_OK;
@@ -195,7 +195,7 @@ static void inherit(const kolk_ipc *pool, const ipc_queue *in, uint32_t n) {
         uint32_t content = (uint32_t)read_cell(pool, in, head);
         if (content == 0 || content > pool->capacity) continue;
         uint64_t life = life_at(pool, content - 1);
-        bool pushed = is_alive(life) && (life & IPC_QUEUED) && owner_of(life) == n;
+        bool pushed = has_live_object(life) && (life & IPC_QUEUED) && life_owner(life) == n;
         if (pushed) change_life(pool, content - 1, life, life & ~IPC_OWNER); /* fails if it is popped now */
     }
 }

@@ -16,19 +16,19 @@
 #include "../os/sleep.h"
 
 #ifndef KOLK_SCHEDULED
-#define POLL_NS INT64_C(50000) /* look again for this long before the first sleep */
-#define NAP_NS  INT64_C(10000000)
-#define PAUSES  64u /* looks with a pause of the processor before each, then with a yield */
+#define POLL_NS    INT64_C(50000) /* look again for this long before the first sleep */
+#define IPC_NAP_NS INT64_C(10000000)
+#define PAUSES     64u /* looks with a pause of the processor before each, then with a yield */
 #else
-#define POLL_NS INT64_C(0) /* scheduled tests try rare paths as often as others */
-#define NAP_NS  INT64_MAX  /* a thread that is not woken must sleep for ever */
-#define PAUSES  1u
+#define POLL_NS    INT64_C(0) /* scheduled tests try rare paths as often as others */
+#define IPC_NAP_NS INT64_MAX  /* a thread that is not woken must sleep for ever */
+#define PAUSES     1u
 #endif
 
 /* The deadline of one sleep: that of the wait, or an earlier one. */
 static kolk_deadline nap_until(kolk_deadline deadline, int64_t now) {
-    if (NAP_NS == INT64_MAX || deadline.ns - now <= NAP_NS) return deadline;
-    return (kolk_deadline){now + NAP_NS};
+    if (IPC_NAP_NS == INT64_MAX || deadline.ns - now <= IPC_NAP_NS) return deadline;
+    return (kolk_deadline){now + IPC_NAP_NS};
 }
 
 static bool poll_again(ipc_wait *me, int64_t now) {

@@ -663,10 +663,14 @@ static uint64_t mixed(uint64_t hash, uint64_t value) {
     return ((hash ^ value) * UINT64_C(0x9e3779b97f4a7c15)) ^ (hash >> 29);
 }
 
+static void end_moves(void *context) {
+    kolk_fetch_add_(&program.ended, 1u, KOLK_RELEASE_);
+}
+
 static void make_moves(void *context) {
     unsigned me = schedule_thread();
     for (unsigned i = 0; i < MOVES; i++) program.saw[me] = mixed(program.saw[me], make_move(&program.moves[me][i]));
-    kolk_fetch_add_(&program.ended, 1u, KOLK_RELEASE_);
+    end_moves(context);
 }
 
 static void begin_program(void *context) {
@@ -692,7 +696,7 @@ static int by_hash(const void *a, const void *b) {
 }
 
 /* Returns false if KOLK_TEST_SCHEDULE_STEPS does not allow all schedules. */
-static bool run_program(unsigned threads, unsigned preemptions, unsigned surprises, bool all_alike,
+static bool run_program(unsigned threads, unsigned preemptions, unsigned surprises, unsigned deaths, bool all_alike,
                         uint64_t *schedules) {
     program.count = 0;
     program.threads = threads;
@@ -703,6 +707,8 @@ static bool run_program(unsigned threads, unsigned preemptions, unsigned surpris
         .end = note_outcome,
         .preemptions = preemptions,
         .surprises = surprises,
+        .deaths = deaths,
+        .on_death = end_moves,
         .all_alike = all_alike};
     const schedule_report *report = schedule_explore(&what);
     assert_int_equal(report->end, SCHEDULE_PASSED);
@@ -719,16 +725,16 @@ static void test_alike(void **unused) {
     unsigned compared = 0, cut = 0;
     print_message("KOLK_TEST_SEED=%" PRIu64 "\n", seed);
     for (unsigned n = 0; n < (does_a_part() ? 60 : 400); n++) {
-        unsigned threads = 2 + n % 2, surprises = n / 2 % 2, kinds = n / 4 % 2 ? KINDS : WAIT;
+        unsigned threads = 2 + n % 2, surprises = n / 2 % 2, kinds = n / 4 % 2 ? KINDS : WAIT, deaths = n / 8 % 2;
         for (unsigned i = 0; i < threads * MOVES; i++)
             program.moves[i / MOVES][i % MOVES] =
                 (move){(move_kind)random_below(&seed, kinds), (uint32_t)random_below(&seed, WORDS),
                        (uint32_t)random_below(&seed, 3), any_order[random_below(&seed, LENGTH_OF(any_order))]};
-        for (unsigned preemptions = 0; preemptions <= 4 - threads + !surprises; preemptions++) {
-            bool whole = run_program(threads, preemptions, surprises, true, &all);
+        for (unsigned preemptions = 0; preemptions <= 4 - threads + !surprises - deaths; preemptions++) {
+            bool whole = run_program(threads, preemptions, surprises, deaths, true, &all);
             size_t count = program.count;
             memcpy(expected, program.outcomes, sizeof expected[0] * count);
-            whole = run_program(threads, preemptions, surprises, false, &some) && whole;
+            whole = run_program(threads, preemptions, surprises, deaths, false, &some) && whole;
             *(whole ? &compared : &cut) += 1;
             if (!whole) continue;
             if (program.count != count || memcmp(expected, program.outcomes, sizeof expected[0] * count) != 0)

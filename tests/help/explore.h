@@ -72,7 +72,8 @@ static inline void sched_tell_story(void) {
     schedule_report *report = &sched.report;
     sched_tell("%s: %s\n", sched.what->name, report->end == SCHEDULE_PASSED ? "passed" : report->sentence);
     for (unsigned i = 0; i < sched.count; i++)
-        sched_tell("       %-10s %s\n", sched.threads[i].name, conditions[sched.threads[i].condition]);
+        sched_tell("       %-10s %s\n", sched.threads[i].name,
+                   sched.threads[i].is_dead ? "has died" : conditions[sched.threads[i].condition]);
     sched_tell_steps();
     sched_tell("again: KOLK_TEST_SCHEDULE='%s/%s'", sched.what->name, report->choices);
     if (report->seed) sched_tell(" or KOLK_TEST_SEED=%" PRIu64, report->seed);
@@ -111,7 +112,7 @@ static inline void sched_set_up(unsigned i) {
     sched_thread *t = &sched.threads[i];
     t->name = i ? sched.what->threads[i - 1].name : "test";
     t->condition = i ? SCHED_UNBORN : SCHED_READY;
-    t->granted = t->is_left = t->needs_news = false;
+    t->granted = t->is_dead = t->is_left = t->needs_news = false;
     t->choice = SCHED_NO_CHOICE;
     t->steps = 0;
     t->priority = sched.mode == SCHED_RANDOM ? SCHED_PCT_CHANGES + next_random(&sched.random) / 2 : 0;
@@ -123,6 +124,7 @@ static inline void sched_set_up(unsigned i) {
 
 /* Runs one schedule. Returns true if it passed. */
 static inline bool sched_run(uint64_t seed) {
+    const schedule *what = sched.what;
     schedule_report *report = &sched.report;
     weak_begin();
     sched.random = report->seed = seed;
@@ -136,6 +138,8 @@ static inline bool sched_run(uint64_t seed) {
     for (unsigned i = 0; i < sched.count; i++) sched_set_up(i);
     for (unsigned i = 0; i < SCHED_PCT_CHANGES; i++)
         sched.changes[i] = sched.mode == SCHED_RANDOM ? 1 + random_below(&sched.random, sched.expected_steps) : 0;
+    for (unsigned i = 0; i < SCHED_RANDOM_DEATHS && what->deaths; i++)
+        sched.deaths[i] = sched.mode == SCHED_RANDOM ? 1 + random_below(&sched.random, sched.expected_steps) : 0;
     swapcontext(&sched.outside, &sched.threads[SCHED_TEST].context);
     if (sched.steps > report->steps) report->steps = sched.steps;
     return report->end == SCHEDULE_PASSED;
@@ -181,6 +185,7 @@ static inline bool sched_explore(void) {
     }
     sched.mode = SCHED_EXHAUSTIVE;
     sched.bounds[SCHED_SURPRISE] = what->surprises;
+    sched.bounds[SCHED_DEATH] = what->deaths;
     for (unsigned n = 0; n <= what->preemptions; n++)
         if (!sched_explore_all(n)) return false;
     uint64_t seed = what->seed ? what->seed : number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL));
@@ -223,10 +228,10 @@ static inline void schedule_must_pass(const schedule *what) {
     fputs(report->story, stderr); /* cmocka cuts its messages at 1024 characters */
     if (report->end != SCHEDULE_PASSED) fail_msg("%s: %s", what->name, report->sentence);
     if (!asked.replay)
-        print_message("%s: %s%" PRIu64 " schedules with up to %u preemptions and %u surprises, %" PRIu64
+        print_message("%s: %s%" PRIu64 " schedules with up to %u preemptions, %u surprises and %u deaths, %" PRIu64
                       " random ones from seed %" PRIu64 "; up to %u steps\n",
                       what->name, report->cut ? "not all, " : "", report->exhaustive, what->preemptions,
-                      what->surprises, report->random, report->seed, report->steps);
+                      what->surprises, what->deaths, report->random, report->seed, report->steps);
 }
 
 #endif

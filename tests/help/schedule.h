@@ -56,6 +56,7 @@
  *   preemption   which thread replaces the running one before one of its steps
  *   surprise     a load that returns an older store (weak.h); a weak compare-exchange that fails for no reason;
  *                a wait that returns for no reason; a deadline that passes before anything else happens
+ *   death        a thread that never takes its next step, as if its process had been killed there
  *
  * First come all schedules without preemptions, then all with up to 1, then all with up to 2, and so on, because most
  * errors need few (Musuvathi and Qadeer, "Iterative Context Bounding", 2007). Of schedules that differ only in the
@@ -96,6 +97,8 @@ typedef struct schedule {
     } threads[SCHEDULE_THREADS];
     void (*end)(void *context);
     unsigned preemptions, surprises; /* the bounds of the exhaustive part */
+    unsigned deaths;                 /* the same; if it is not 0, random schedules have up to two */
+    void (*on_death)(void *context); /* the thread that dies calls it, for what the system does then; may be NULL */
     bool all_alike;                  /* runs even schedules that are equivalent to others */
     unsigned random;                 /* how many random schedules follow */
     uint64_t seed;      /* of the first random schedule; each later one adds 1; 0: KOLK_TEST_SEED, or time */
@@ -136,6 +139,9 @@ static inline void schedule_must_pass(const schedule *what);
 
 /* In a body: returns the index of the running thread in .threads, for several threads that have the same body. */
 static inline unsigned schedule_thread(void);
+
+/* Has the thread with this index died in this schedule? */
+static inline bool schedule_is_dead(unsigned thread);
 
 #include "steps.h"
 

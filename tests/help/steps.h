@@ -32,16 +32,17 @@
 
 /* ---- The state of one exploration -------------------------------------------------------------------------------- */
 
-#define SCHED_TEST        0u /* the thread that runs `begin` and `end` */
-#define SCHED_STACK       ((size_t)256 << 10)
-#define SCHED_MAX_STEPS   2000u
-#define SCHED_MAX_CHOICES 20000u
-#define SCHED_NO_CHOICE   SCHED_MAX_CHOICES
-#define SCHED_HASHES      256u /* a multiple of 64 */
-#define SCHED_LAST        16u  /* how many steps of each thread are kept for the story */
-#define SCHED_PCT_CHANGES 2u
+#define SCHED_TEST          0u /* the thread that runs `begin` and `end` */
+#define SCHED_STACK         ((size_t)256 << 10)
+#define SCHED_MAX_STEPS     2000u
+#define SCHED_MAX_CHOICES   20000u
+#define SCHED_NO_CHOICE     SCHED_MAX_CHOICES
+#define SCHED_HASHES        256u /* a multiple of 64 */
+#define SCHED_LAST          16u  /* how many steps of each thread are kept for the story */
+#define SCHED_PCT_CHANGES   2u
+#define SCHED_RANDOM_DEATHS 2u
 
-typedef enum sched_cost { SCHED_FREE, SCHED_PREEMPTION, SCHED_SURPRISE, SCHED_COSTS } sched_cost;
+typedef enum sched_cost { SCHED_FREE, SCHED_PREEMPTION, SCHED_SURPRISE, SCHED_DEATH, SCHED_COSTS } sched_cost;
 
 /* A PAUSED thread waits until others have written, a JOINING one until they have ended. */
 typedef enum sched_condition { SCHED_UNBORN, SCHED_READY, SCHED_PAUSED, SCHED_ASLEEP, SCHED_JOINING } sched_condition;
@@ -58,7 +59,8 @@ typedef struct sched_thread {
     ucontext_t context;
     unsigned char *stack;
     sched_condition condition;
-    bool granted;      /* whether it may take its next step */
+    bool granted; /* whether it may take its next step */
+    bool is_dead;
     uintptr_t granule; /* the 8 bytes that its next step accesses; `writes`: it may write there */
     bool writes;
     unsigned choice;          /* the number of the choice that may preempt it there */
@@ -85,7 +87,7 @@ typedef struct sched_node {
     /* If the choice may preempt a thread before a step: */
     bool writes, sees_more;                    /* whether that step does; see above */
     unsigned hash;                             /* the hash of that step's 8 bytes */
-    unsigned surprises;                        /* how many were spent so far */
+    unsigned surprises, deaths;                /* how many were spent so far */
     uint64_t able;                             /* the threads among which to choose, 4 bits for each */
     unsigned previous;                         /* the choice that could preempt the same thread one step earlier */
     bool has_next;                             /* whether all options of the preemption one step later were tried */
@@ -108,7 +110,7 @@ static struct {
     bool is_alike; /* the rest of the schedule is equivalent to another one and has no options */
     size_t told;   /* how many characters report.choices has */
     uint64_t random;
-    unsigned changes[SCHED_PCT_CHANGES];
+    unsigned changes[SCHED_PCT_CHANGES], deaths[SCHED_RANDOM_DEATHS]; /* numbers of steps */
 } sched;
 
 /* The path from the root of the tree of schedules. */
@@ -168,8 +170,8 @@ static inline unsigned sched_next_on_trail(unsigned number, sched_cost cost, uns
 static inline void sched_tell_previous(const sched_node *node) {
     sched_node *previous = &sched_trail[node->previous];
     if (node->previous == SCHED_NO_CHOICE || previous->option != 0) return;
-    if (node->able != previous->able || node->limit != previous->limit || node->surprises != previous->surprises)
-        return;
+    if (node->able != previous->able || node->limit != previous->limit) return;
+    if (node->surprises != previous->surprises || node->deaths != previous->deaths) return;
     for (unsigned i = 1; i < node->limit; i++) previous->while_left_next[i] = node->while_left[i];
     previous->has_next = true;
 }
@@ -305,6 +307,7 @@ static inline void sched_note_step(sched_node *node, const unsigned able[WEAK_TH
     node->hash = (unsigned)weak_hash(me->granule) % SCHED_HASHES;
     node->writes = me->writes;
     node->surprises = sched.spent[SCHED_SURPRISE];
+    node->deaths = sched.spent[SCHED_DEATH];
     node->previous = previous;
     node->able = 0;
     for (unsigned i = 0; i < n; i++) {
@@ -372,6 +375,24 @@ static inline void sched_spread_news(void) {
     }
 }
 
+/* Does the running thread die in place of its step? */
+static inline bool sched_dies(void) {
+    if (!sched.what->deaths || sched.current == SCHED_TEST || sched_me()->is_dead) return false;
+    bool now = false;
+    for (unsigned i = 0; i < SCHED_RANDOM_DEATHS; i++) now |= sched.deaths[i] == sched.steps;
+    return sched_choose(SCHED_DEATH, 2, 0, now);
+}
+
+/* What the system does for the dead are steps of its own, which other threads may precede. */
+_Noreturn static inline void sched_die(void) {
+    sched_thread *me = sched_me();
+    me->is_dead = true;
+    if (sched.what->on_death) sched.what->on_death(sched.what->context);
+    me->condition = SCHED_UNBORN;
+    sched_switch();
+    abort(); /* nothing switches to a thread that has died */
+}
+
 /* Called before each atomic step of the running thread: deadlines may pass, and other threads may run first. */
 static inline void sched_reach(const void *at, bool writes) {
     sched_thread *me = sched_me();
@@ -389,6 +410,7 @@ static inline void sched_reach(const void *at, bool writes) {
     else
         sched_switch();
     me->granted = false;
+    if (sched_dies()) sched_die();
     sched_spread_news();
     weak_tick(sched.current);
 }
@@ -554,6 +576,10 @@ _Noreturn static inline void sched_stop(const char *format, ...) {
 
 static inline unsigned schedule_thread(void) {
     return sched.current - 1;
+}
+
+static inline bool schedule_is_dead(unsigned thread) {
+    return sched.threads[thread + 1].is_dead;
 }
 
 static inline void sched_on_failure(const kolk_failure *failure, void *context) {
