@@ -324,8 +324,8 @@ enum {
  * without diagnostics, the text itself is used and must outlive the pool. */
 typedef struct kolk_stats {
     const char *name;         /* the pool's name; "" if it has none */
-    const char *kind;         /* "pool", "slotmap", "bytemap", "queue", "shared", "heap" (the whole, or a class),
-                               * "resource" */
+    const char *kind;         /* "pool", "slotmap", "bytemap", "queue", "shared", "ipc", "heap" (the whole, or a
+                               * class), "resource" */
     uint64_t object_size;     /* bytes, as requested */
     uint64_t stride;          /* bytes from slot to slot */
     uint32_t count;           /* objects alive now */
