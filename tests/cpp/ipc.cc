@@ -49,7 +49,7 @@ template <class F> void in_child(F body) {
 }
 
 /* promise: kolk.hpp "Constructs an object, which this process owns; nullptr ... constructor runs", "Waits for a slot",
- * "A unique_ptr that erases the object. Push it" */
+ * "let it end, before the pool does" */
 void test_objects() {
     frames pool(wish_for("frames", 3));
     CHECK(pool.status() == KOLK_OK && pool.capacity() == 3 && pool.empty() && pool.fd() >= 0);
@@ -106,7 +106,7 @@ void test_queues() {
     CHECK(pool.is_closed(1) && pool.push(1, std::move(back)) == KOLK_CLOSED && back && !pool.pop(1));
 }
 
-/* promise: kolk.hpp "Leaves the pool. What this process still owns becomes orphans" */
+/* promise: kolk.hpp "What this process still owns becomes ... the other processes go on" */
 void test_orphans() {
     static int found;
     kolk::ipc_options<frame> wish = wish_for("frames", 4);
