@@ -113,6 +113,94 @@ static void test_files(void **state) {
     fclose(file);
 }
 
+/* ---- What a process may not do ----------------------------------------------------------------------------------- */
+
+static struct {
+    int count;
+    kolk_status rule;
+    char sentence[200];
+} said;
+
+static void note(const kolk_failure *failure, void *context) {
+    said.count++;
+    said.rule = failure->rule;
+    snprintf(said.sentence, sizeof said.sentence, "%s", failure->sentence);
+}
+
+static void assert_said(kolk_status rule, const char *words) {
+    assert_int_equal(said.count, 1);
+    assert_int_equal(said.rule, rule);
+    if (!strstr(said.sentence, words)) fail_msg("%s", said.sentence);
+    said.count = 0;
+}
+
+static void free_orphan(void *object, void *context) {
+    kolk_ipc_free((kolk_ipc *)context, object);
+}
+
+/* promise: ipc.h "is reported as KOLK_NOT_OWNER and stays as it is", "and so is a queue that does not exist",
+ * "An alloc that finds no slot reports KOLK_FULL, with the processes that hold the most" */
+static void test_reports(void **state) {
+    kolk_ipc pool;
+    kolk_ipc_desc desc = {.name = "frames", .object_size = 8, .capacity = 2, .queues = 1, .trap_full = true};
+    desc.on_orphan = free_orphan;
+    desc.context = &pool;
+    assert_int_equal(kolk_ipc_init(&pool, &desc), KOLK_OK);
+    void *one = kolk_ipc_alloc(&pool), *two = kolk_ipc_alloc(&pool);
+    assert_null(kolk_ipc_alloc(&pool));
+    assert_said(KOLK_FULL, "(test_ipc_descri) holds 2, and 0 more wait in queues");
+    assert_int_equal(kolk_ipc_push(&pool, 1, one, KOLK_NOW), KOLK_NO_QUEUE);
+    assert_said(KOLK_NO_QUEUE, "push: there is no queue 1 among 1");
+    assert_int_equal(kolk_ipc_push(&pool, 0, one, KOLK_NOW), KOLK_OK);
+    kolk_ipc_free(&pool, one);
+    assert_said(KOLK_NOT_OWNER, "free of slot 0, which is in a queue");
+    assert_true(kolk_ipc_is_live(&pool, one));
+    kolk_ipc_free(&pool, two);
+    kolk_ipc_free(&pool, two);
+    assert_said(KOLK_NOT_OWNER, "free of slot 1, which is free");
+    assert_int_equal(kolk_ipc_push(&pool, 0, two, KOLK_NOW), KOLK_NOT_OWNER);
+    assert_said(KOLK_NOT_OWNER, "push of slot 1, which is free");
+    kolk_ipc_deinit(&pool);
+}
+
+/* promise: ipc.h "gives a pool that can be read only ... the others report KOLK_READ_ONLY" */
+static void test_a_reader(void **state) {
+    kolk_ipc pool, reader;
+    char path[40];
+    assert_int_equal(kolk_ipc_init(&pool, &made), KOLK_OK);
+    void *object = kolk_ipc_alloc(&pool);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", kolk_ipc_fd(&pool));
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_int_equal(kolk_ipc_attach(&reader, fd, &made), KOLK_OK);
+    assert_int_equal(close(fd), 0);
+    assert_int_equal(kolk_ipc_status(&reader), KOLK_READ_ONLY);
+    assert_non_null(kolk_ipc_get(&reader, kolk_ipc_handle_of(&pool, object)));
+    assert_int_equal(kolk_ipc_count(&reader), 1);
+    assert_null(kolk_ipc_alloc(&reader));
+    assert_said(KOLK_READ_ONLY, "alloc in a pool that may only be read");
+    assert_int_equal(kolk_ipc_push(&reader, 0, object, KOLK_NOW), KOLK_READ_ONLY);
+    assert_said(KOLK_READ_ONLY, "push in a pool that may only be read");
+    kolk_ipc_deinit(&reader);
+    kolk_ipc_deinit(&pool);
+}
+
+/* promise: ipc.h "costs the others the pool (KOLK_CORRUPT), but neither crashes nor hangs them" */
+static void test_garbage(void **state) {
+    kolk_ipc pool;
+    assert_int_equal(kolk_ipc_init(&pool, &made), KOLK_OK);
+    memset(pool.rings, 0xa5, 2 * 4 * sizeof *pool.rings);
+    void *object = kolk_ipc_alloc(&pool);
+    assert_int_equal(kolk_ipc_push(&pool, 0, object, KOLK_NOW), KOLK_CORRUPT);
+    assert_int_equal(kolk_ipc_status(&pool), KOLK_CORRUPT);
+    assert_false(kolk_ipc_is_valid(&pool));
+    kolk_ipc_deinit(&pool);
+}
+
+static int set_handler(void **state) {
+    kolk_set_failure_handler(note, NULL);
+    return 0;
+}
+
 int main(void) {
     kolk_ipc pool;
     if (kolk_ipc_init(&pool, &made) == KOLK_NEEDS_LINUX) {
@@ -124,6 +212,9 @@ int main(void) {
         cmocka_unit_test(test_each_broken_rule_has_its_status),
         cmocka_unit_test(test_attach),
         cmocka_unit_test(test_files),
+        cmocka_unit_test(test_reports),
+        cmocka_unit_test(test_a_reader),
+        cmocka_unit_test(test_garbage),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, set_handler, NULL);
 }
