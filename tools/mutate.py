@@ -35,7 +35,7 @@ RESULTS = os.path.join(WORK, "results.json")
 LIST = "tools/mutants.txt"
 FILES = ["src/pool/*.[ch]", "src/slotmap/*.[ch]", "src/bytemap/*.c", "src/core/block.[ch]", "src/base/bits.h", "src/core/geometry.h",
          "src/core/handle.h", "src/core/snapshot.[ch]", "src/store/*.[ch]", "src/core/wait_queue.h", "src/core/stale.h", "src/watch/words.h",
-         "src/shared/*.[ch]", "src/queue/*.[ch]", "src/resource/*.[ch]",
+         "src/shared/*.[ch]", "src/ipc/*.[ch]", "src/queue/*.[ch]", "src/resource/*.[ch]",
          "include/kolk/pool.inl", "include/kolk/slotmap.inl", "include/kolk/bytemap.inl",
          "include/kolk/shared.inl", "include/kolk/base.inl"]  # fmt: skip
 REQUIRED = 95.0

@@ -16,8 +16,9 @@
  *           Among your functions that kolk calls, only the failure handler may be cancelled, because only it may
  *           longjmp. A thread with asynchronous cancellation must not call kolk.
  * Forks     a child may use a pool if no other thread was inside a call on it at the fork; shared.h and heap.h have the
- *           rules for shared pools and heaps, which other threads may be using, and resource.h that for resource pools,
- *           which a child cannot use. A child made by _Fork or clone may use kolk if its parent had only one thread
+ *           rules for shared pools and heaps, which other threads may be using, ipc.h that for pools between processes,
+ *           which a child uses as a process of its own, and resource.h that for resource pools, which a child cannot
+ *           use. A child made by _Fork or clone may use kolk if its parent had only one thread
  *           besides kolk's own (those of resource pools and of KOLK_STATS_AT), and calls kolk before it starts another
  *           thread; in such a child, kolk does not notice which threads have ended. A child that shares its parent's
  *           memory (vfork, or clone with CLONE_VM) must not call kolk. pthread_atfork handlers that were registered
@@ -324,8 +325,8 @@ enum {
  * without diagnostics, the text itself is used and must outlive the pool. */
 typedef struct kolk_stats {
     const char *name;         /* the pool's name; "" if it has none */
-    const char *kind;         /* "pool", "slotmap", "bytemap", "queue", "shared", "heap" (the whole, or a class),
-                               * "resource" */
+    const char *kind;         /* "pool", "slotmap", "bytemap", "queue", "shared", "ipc", "heap" (the whole, or a
+                               * class), "resource" */
     uint64_t object_size;     /* bytes, as requested */
     uint64_t stride;          /* bytes from slot to slot */
     uint32_t count;           /* objects alive now */
@@ -350,9 +351,11 @@ typedef enum kolk_stats_format {
     KOLK_STATS_TEXT = 0, /* a table for people: name, kind, size, alive, peak, capacity, failed, bytes. A second table
                             * lists the pools that threads have waited for: waiting, waits. A third table lists resource
                             * pools: max, in use, idle, waiting, borrows, full, timeouts ... For pools with the debug
-                            * setting `sites`, it lists where the live objects were allocated */
+                            * setting `sites`, it lists where the live objects were allocated; for pools between processes, which process holds
+                            * how many */
     KOLK_STATS_JSON,     /* every field, as {"pools": [{"name": "bullets", ...}, ...]} and a newline; with `sites`, also
-                            * "places": [{"alive": 3, "by": "fire+0x2c (weapons.c:41)"}, ...] */
+                            * "places": [{"alive": 3, "by": "fire+0x2c (weapons.c:41)"}, ...], and for pools between processes
+                            * [{"alive": 900, "by": "process 4711 (capture)"}, ...] */
     KOLK_STATS_OPENMETRICS, /* OpenMetrics 1.0: kolk_alive{pool="bullets",kind="pool"} 17, ... # EOF. Resource pools
                              * also have OpenTelemetry's db_client_connection_... and kolk_resource_... */
     KOLK_STATS_PROMETHEUS   /* the same in Prometheus's text format 0.0.4, which node_exporter's textfile collector and

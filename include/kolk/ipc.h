@@ -273,8 +273,8 @@ typedef struct kolk_ipc_holder {
     char name[16];   /* of its program, cut */
 } kolk_ipc_holder;
 
-/* Writes the holders into an array of n, those with the most objects first, and returns how many there are. A process
- * without objects counts too. O(capacity + max_processes). */
+/* Writes the holders into an array of n, those with the most objects first, and returns how many there are: 0 if there
+ * is no memory to count. A process without objects counts too. O(capacity + max_processes). */
 KOLK_API_ uint32_t kolk_ipc_holders(const kolk_ipc *pool, kolk_ipc_holder *holders, uint32_t n);
 
 /* Counters, as for the other members. `peak` counts the slots that were ever used. `failed`, `waits` and `waiting` are

@@ -32,6 +32,7 @@
  *     ref<T>             an object of a slot map or pool, as a pointer: `target->health`
  *     queue<T>           a bounded blocking queue of any movable items (queue.h)
  *     shared_pool<T>     a pool for many threads, each with a shared_pool<T>::local (shared.h)
+ *     ipc_pool<T>        a pool and queues between processes; a unique_ptr owns what a pop returns (ipc.h)
  *     resource_pool<T>   lends connections and the like; a `borrowed` gives itself back (resource.h)
  *     heap               a memory_resource of blocks of any size, with every free checked (heap.h)
  *     node_resource      a memory_resource for the nodes of lists, maps and sets; allocator<T> uses it
@@ -1193,6 +1194,156 @@ template <class T> class shared_pool {
     }
 
     kolk_shared pool_ = {};
+    kolk_status status_;
+};
+
+/* ---- Pools between processes ------------------------------------------------------------------------------------- */
+
+/* The members of kolk_ipc_desc (ipc.h) with C++'s types. */
+template <class T> struct ipc_options {
+    const char *name = nullptr; /* copied */
+    std::uint32_t capacity = 0, queues = 0, queue_capacity = 0, max_processes = 0;
+    std::uint32_t version = 0, tag = 0;
+    kolk_ipc_orphans orphans = KOLK_IPC_FREE;
+    void (*on_orphan)(T &object, void *context) = nullptr; /* must not throw */
+    void *context = nullptr;
+    bool trap_full = false, unsealed = false;
+};
+
+/* A pool of objects that several processes use, and its queues. A pool that is made or attached in a function can be
+ * returned from it by value: `kolk::ipc_pool<frame> pool = kolk::ipc_pool<frame>::attach(fd);`. */
+template <class T> class ipc_pool {
+    static_assert(std::is_trivially_copyable_v<T>,
+                  "other processes use these objects as bytes, and free them if this one dies: T must be trivially "
+                  "copyable");
+
+  public:
+    using value_type = T;
+    using iterator = inside::walker<T, kolk_ipc_cursor, kolk_ipc_cursor_next>;
+    using const_iterator = inside::walker<const T, kolk_ipc_cursor, kolk_ipc_cursor_next>;
+
+    explicit ipc_pool(const ipc_options<T> &wish) : ipc_pool(wish, KOLK_IPC_NEW_, &kolk_ipc_init_abi_) {}
+    /* Leaves the pool. What this process still owns becomes orphans, and the other processes go on. */
+    ~ipc_pool() { kolk_ipc_deinit(&pool_); }
+    ipc_pool(const ipc_pool &) = delete;
+    ipc_pool &operator=(const ipc_pool &) = delete;
+
+    /* See kolk_ipc_init_in and kolk_ipc_attach. */
+    static ipc_pool init_in(int fd, const ipc_options<T> &wish) {
+        return ipc_pool(wish, fd < 0 ? -2 : fd, &kolk_ipc_init_abi_);
+    }
+    static ipc_pool attach(int fd, const ipc_options<T> &wish = {}) {
+        return ipc_pool(wish, fd, &kolk_ipc_attach_abi_);
+    }
+    int fd() const { return kolk_ipc_fd(&pool_); }
+
+    /* Constructs an object, which this process owns; nullptr: no slot is free. Other processes find the object while
+     * its constructor runs. */
+    template <class... A> T *emplace(A &&...arguments) {
+        return construct(kolk_ipc_alloc(&pool_), std::forward<A>(arguments)...);
+    }
+    /* Waits for a slot. */
+    template <class... A> T *emplace_wait(deadline until, A &&...arguments) {
+        return construct(kolk_ipc_alloc_wait(&pool_, until), std::forward<A>(arguments)...);
+    }
+    void erase(T *object) { kolk_ipc_free(&pool_, object); }
+
+    /* A unique_ptr that erases the object. Push it, or let it end, before the pool does. */
+    struct deleter {
+        ipc_pool *of = nullptr;
+        void operator()(T *object) const { of->erase(object); }
+    };
+    using unique_ptr = std::unique_ptr<T, deleter>;
+    template <class... A> unique_ptr make_unique(A &&...arguments) {
+        return own(emplace(std::forward<A>(arguments)...));
+    }
+
+    /* If the status is not KOLK_OK (kolk_ipc_push), this process still owns the object, and so does the unique_ptr. */
+    kolk_status push(std::uint32_t queue, T *object, deadline until = KOLK_FOREVER) {
+        return kolk_ipc_push(&pool_, queue, object, until);
+    }
+    kolk_status push(std::uint32_t queue, unique_ptr &&object, deadline until = KOLK_FOREVER) {
+        kolk_status status = push(queue, object.get(), until);
+        if (status == KOLK_OK) object.release();
+        return status;
+    }
+
+    /* An empty one: see kolk_ipc_pop and kolk_ipc_adopt. Its release() gives the object itself. */
+    unique_ptr pop(std::uint32_t queue, deadline until = KOLK_FOREVER) {
+        return own(static_cast<T *>(kolk_ipc_pop(&pool_, queue, until)));
+    }
+    unique_ptr adopt() { return own(static_cast<T *>(kolk_ipc_adopt(&pool_))); }
+
+    void close(std::uint32_t queue) { kolk_ipc_close(&pool_, queue); }
+    bool is_closed(std::uint32_t queue) const { return kolk_ipc_is_closed(&pool_, queue); }
+    std::uint32_t queued(std::uint32_t queue) const { return kolk_ipc_queued(&pool_, queue); }
+    std::uint32_t recover() { return kolk_ipc_recover(&pool_); }
+
+    T *get(handle<T> of) const { return static_cast<T *>(kolk_ipc_get(&pool_, of.untyped)); }
+    handle<T> handle_of(const T *object) const { return {kolk_ipc_handle_of(&pool_, object)}; }
+    bool contains(const void *object) const { return kolk_ipc_is_live(&pool_, object); }
+    bool contains(handle<T> of) const { return get(of) != nullptr; }
+    bool is_owned(const void *object) const { return kolk_ipc_is_owned(&pool_, object); }
+
+    /* Exact while no process makes or erases objects. O(capacity). */
+    std::uint32_t size() const { return kolk_ipc_count(&pool_); }
+    bool empty() const { return size() == 0; }
+    std::uint32_t capacity() const noexcept { return pool_.capacity; }
+
+    iterator begin() { return iterator(kolk_ipc_each(&pool_)); }
+    const_iterator begin() const { return const_iterator(kolk_ipc_each(&pool_)); }
+    inside::end_of_walk end() const noexcept { return {}; }
+
+    std::uint32_t holders(kolk_ipc_holder *holders, std::uint32_t n) const {
+        return kolk_ipc_holders(&pool_, holders, n);
+    }
+    kolk_stats stats() const { return inside::filled(kolk_ipc_stats, pool_); }
+    /* KOLK_OK, why the init or attach failed, or kolk_ipc_status. */
+    kolk_status status() { return status_ == KOLK_OK ? kolk_ipc_status(&pool_) : status_; }
+    bool is_valid() const { return kolk_ipc_is_valid(&pool_); }
+    kolk_ipc &untyped() noexcept { return pool_; }
+    const kolk_ipc &untyped() const noexcept { return pool_; }
+
+  private:
+    using maker = kolk_status(kolk_ipc *, int, const kolk_ipc_desc *, std::size_t, std::size_t, std::size_t,
+                              std::uint32_t);
+
+    ipc_pool(const ipc_options<T> &wish, int fd, maker *make)
+        : on_orphan_(wish.on_orphan), context_(wish.context), status_(inside::checked(init(wish, fd, make))) {}
+
+    static void call_on_orphan(void *object, void *self) {
+        const ipc_pool &of = *static_cast<ipc_pool *>(self);
+        of.on_orphan_(*static_cast<T *>(object), of.context_);
+    }
+
+    kolk_status init(const ipc_options<T> &wish, int fd, maker *make) {
+        kolk_ipc_desc desc = {};
+        desc.name = wish.name;
+        desc.capacity = wish.capacity;
+        desc.queues = wish.queues;
+        desc.queue_capacity = wish.queue_capacity;
+        desc.max_processes = wish.max_processes;
+        desc.version = wish.version;
+        desc.tag = wish.tag;
+        desc.orphans = wish.orphans;
+        if (wish.on_orphan) desc.on_orphan = call_on_orphan;
+        desc.context = this;
+        desc.trap_full = wish.trap_full;
+        desc.unsealed = wish.unsealed;
+        return make(&pool_, fd, &desc, sizeof(T), alignof(T), sizeof pool_, KOLK_ABI);
+    }
+
+    unique_ptr own(T *object) { return unique_ptr(object, deleter{this}); }
+
+    template <class... A> T *construct(void *slot, A &&...arguments) {
+        if (!slot) return nullptr;
+        auto undo = [this, slot] { kolk_ipc_free(&pool_, slot); };
+        return inside::make_or<T>(undo, slot, std::forward<A>(arguments)...);
+    }
+
+    void (*on_orphan_)(T &object, void *context);
+    void *context_;
+    kolk_ipc pool_ = {};
     kolk_status status_;
 };
 

@@ -105,6 +105,8 @@ typedef enum kolk_kind_id_ {
     KOLK_KINDS_
 } kolk_kind_id_;
 
+struct kolk_ipc_holder;
+
 /* What each kind of pool tells of its pools. */
 typedef struct kolk_kind_ {
     /* Returns statistics. Called under the process's lock, perhaps while another thread uses the pool. `pool` is a copy
@@ -130,6 +132,8 @@ typedef struct kolk_kind_ {
      * calls `note` for each, with the site of its borrow. Both may be NULL. */
     void (*leaks)(const void *pool);
     void (*borrowed)(const void *pool, void (*note)(void *to, kolk_kept_site_ site, uint32_t depth), void *to);
+    /* For a kind whose objects belong to processes: kolk_ipc_holders. NULL for the others. */
+    uint32_t (*holders)(const void *pool, struct kolk_ipc_holder *holders, uint32_t n);
     /* The kind's extra statistics (records.h). NULL if there are none, as for all kinds with `facts`. */
     const struct kolk_extra_ *extra;
     uint32_t id;     /* a KOLK_KIND_ constant, for readers of other processes */

@@ -10,6 +10,7 @@
 #include "../core/stale.h"
 #include "../core/tools.h"
 #include "../os/between.h"
+#include "../os/memory.h"
 
 #include <string.h>
 
@@ -35,6 +36,8 @@ static ipc_process process_of(const kolk_ipc *pool, uint32_t n) {
     if (n == 0 || n > pool->max_processes) return copy;
     memcpy(&copy, (const unsigned char *)pool->block + IPC_HEADER + n * sizeof copy, sizeof copy);
     copy.name[sizeof copy.name - 1] = 0;
+    for (char *at = copy.name; *at; at++)
+        if (*at < 0x20 || *at > 0x7e) *at = '?';
     return copy;
 }
 
@@ -72,19 +75,26 @@ static bool holds_more(const kolk_ipc_holder *a, const kolk_ipc_holder *b) {
     return (uint64_t)a->count + a->queued > (uint64_t)b->count + b->queued;
 }
 
-/* Counts what process n holds, or with n 0 what nobody holds. */
-static kolk_ipc_holder holder_of(const kolk_ipc *pool, uint32_t n) {
-    ipc_process process = process_of(pool, n);
-    kolk_ipc_holder out = {.number = n, .pid = process.pid};
-    memcpy(out.name, process.name, sizeof out.name);
+/* What a process holds: objects that it owns, and objects that it has pushed. */
+typedef struct ipc_held {
+    uint32_t owned, queued;
+} ipc_held;
+
+static void count_held(const kolk_ipc *pool, ipc_held *held) {
     for (uint32_t slot = 0; slot < pool->capacity; slot++) {
         uint64_t life = life_at(pool, slot);
-        if (!has_live_object(life) || life_owner(life) != n) continue;
+        if (!has_live_object(life) || life_owner(life) > pool->max_processes) continue;
         if (life & IPC_QUEUED)
-            out.queued++;
+            held[life_owner(life)].queued++;
         else
-            out.count++;
+            held[life_owner(life)].owned++;
     }
+}
+
+static kolk_ipc_holder holder_of(const kolk_ipc *pool, uint32_t n, const ipc_held *held) {
+    ipc_process process = process_of(pool, n);
+    kolk_ipc_holder out = {.number = n, .pid = process.pid, .count = held[n].owned, .queued = held[n].queued};
+    memcpy(out.name, process.name, sizeof out.name);
     return out;
 }
 
@@ -97,13 +107,17 @@ static void insert_holder(kolk_ipc_holder *holders, uint32_t have, uint32_t n, c
 }
 
 uint32_t kolk_ipc_holders(const kolk_ipc *pool, kolk_ipc_holder *holders, uint32_t n) {
+    size_t size = (size_t)(pool->max_processes + 1) * sizeof(ipc_held);
+    ipc_held *held = pool->block ? (ipc_held *)kolk_memory_take_(size, size) : NULL; /* reads as 0 */
     uint32_t count = 0;
-    for (uint32_t each = 0; pool->block && each <= pool->max_processes; each++) {
-        if (each && !process_of(pool, each).used) continue;
-        kolk_ipc_holder one = holder_of(pool, each);
-        if (!each && !one.count && !one.queued) continue;
-        insert_holder(holders, count++, n, &one);
+    if (!held) return 0;
+    count_held(pool, held);
+    for (uint32_t each = 0; each <= pool->max_processes; each++) {
+        kolk_ipc_holder one = holder_of(pool, each, held);
+        bool is_used = each ? process_of(pool, each).used : one.count || one.queued;
+        if (is_used) insert_holder(holders, count++, n, &one);
     }
+    kolk_memory_release_(held, size);
     return count;
 }
 

@@ -93,15 +93,25 @@ static void list_ipc_stats(const void *pool, kolk_stats *out) {
     kolk_ipc_stats((const kolk_ipc *)pool, out);
 }
 
+static uint32_t list_ipc_holders(const void *pool, kolk_ipc_holder *holders, uint32_t n) {
+    return kolk_ipc_holders((const kolk_ipc *)pool, holders, n);
+}
+
 static uintptr_t ipc_facts(const void *given) {
     const kolk_ipc *pool = (const kolk_ipc *)given;
     if (!pool->block) return 0;
     return KOLK_FACTS_(pool->number, (uintptr_t)pool->block, (uintptr_t)pool->lives, (uintptr_t)pool->slots,
-                       pool->capacity, pool->stride, pool->queues, pool->size, (uintptr_t)pool->name);
+                       pool->capacity, pool->stride, pool->object_size, pool->max_processes, pool->size,
+                       (uintptr_t)pool->name);
 }
 
 const kolk_kind_ kolk_ipc_kind_ = {
-    .stats = list_ipc_stats, .facts = ipc_facts, .size = sizeof(kolk_ipc), .id = KOLK_KIND_IPC_};
+    .stats = list_ipc_stats,
+    .facts = ipc_facts,
+    .size = sizeof(kolk_ipc),
+    .holders = list_ipc_holders,
+    .id = KOLK_KIND_IPC_,
+};
 
 /* ---- Init and attach --------------------------------------------------------------------------------------------- */
 

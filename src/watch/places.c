@@ -2,6 +2,7 @@
  * Stacks that differ only in calls beyond the named ones look the same in words. These are merged when they are
  * written. */
 #include "places.h"
+#include "kolk/ipc.h"
 
 #if KOLK_HOSTED
 
@@ -66,6 +67,30 @@ bool kolk_places_end_(kolk_place_counts_ *counts, kolk_places_ *out) {
     return out->count || out->elsewhere;
 }
 
+/* ---- Processes --------------------------------------------------------------------------------------------------- */
+
+static void add_holder(kolk_places_ *out, const kolk_ipc_holder *holder, uint32_t alive, const char *where) {
+    char *who = out->who[out->count];
+    if (!alive) return;
+    out->most[out->count++].alive = alive;
+    if (holder->number)
+        snprintf(who, sizeof *out->who, "process %u (%s)%s", holder->pid, holder->name, where);
+    else
+        snprintf(who, sizeof *out->who, "no process%s", where);
+}
+
+bool kolk_places_of_holders_(const kolk_ipc_holder *most, uint32_t n, uint32_t alive, kolk_places_ *out) {
+    uint64_t listed = 0;
+    *out = (kolk_places_){.count = 0};
+    for (uint32_t h = 0; h < n && h < KOLK_HOLDERS_; h++) {
+        add_holder(out, &most[h], most[h].count, "");
+        add_holder(out, &most[h], most[h].queued, ", in queues");
+        listed += (uint64_t)most[h].count + most[h].queued;
+    }
+    out->elsewhere = alive > listed ? alive - (uint32_t)listed : 0;
+    return out->count;
+}
+
 /* ---- In words ---------------------------------------------------------------------------------------------------- */
 
 typedef struct place_words {
@@ -104,7 +129,10 @@ static place_words *name_places(const kolk_places_ *places, uint32_t *count) {
     *count = 0;
     for (uint32_t p = 0; named && p < places->count; p++) {
         uint32_t alive = places->most[p].alive;
-        name_place(places->most[p].site, places->depth, named[*count].words);
+        if (*places->who[p])
+            memcpy(named[*count].words, places->who[p], sizeof *places->who);
+        else
+            name_place(places->most[p].site, places->depth, named[*count].words);
         if (*named[*count].words)
             *count = add_named(named, *count, alive);
         else

@@ -15,7 +15,8 @@ const void *const *kolk_stack_kept_(kolk_kept_site_ kept);
 
 /* ---- Places. Only one thread at a time may use a struct ---------------------------------------------------------- */
 
-#define KOLK_PLACES_ 16u /* the most places of a pool that are listed */
+#define KOLK_PLACES_  16u /* the most places of a pool that are listed */
+#define KOLK_HOLDERS_ 8u  /* processes: each is a place for what it owns, and one for what it has pushed */
 
 typedef struct kolk_alive_at_ {
     kolk_kept_site_ site;
@@ -28,6 +29,7 @@ typedef struct kolk_places_ {
     uint32_t count;                    /* of places in `most` */
     uint32_t elsewhere;                /* live objects of other places */
     uint32_t depth;                    /* how many calls to name for each place */
+    char who[KOLK_PLACES_][52];        /* a holder, in place of a site; "": there is a site */
 } kolk_places_;
 
 /* The places of one pool while its live objects are counted. Initialise with zeros. */
@@ -43,6 +45,10 @@ void kolk_places_count_(void *to, kolk_kept_site_ site, uint32_t depth);
 
 /* Ends the counting. Returns false if no object was counted. */
 bool kolk_places_end_(kolk_place_counts_ *counts, kolk_places_ *out);
+
+/* Makes places of the processes that hold most of a pool's `alive` objects. Returns false if none holds any. */
+struct kolk_ipc_holder;
+bool kolk_places_of_holders_(const struct kolk_ipc_holder *most, uint32_t n, uint32_t alive, kolk_places_ *out);
 
 /* Writes the three places with the most objects: "97 from fire (gun.c:31), 20 from ...". Returns the text, or NULL if
  * no place has a name. No lock may be held. */

@@ -28,6 +28,7 @@
 #include "../os/memory.h"
 #include "../os/peek.h"
 #include "debug.h"
+#include "kolk/ipc.h"
 
 #include <string.h>
 
@@ -201,6 +202,12 @@ static void ask_kind(const kolk_kind_ *kind, const void *pool, kolk_record_ *out
     if (kind->extra) out->more = (void *)(uintptr_t)kind->extra->of(pool);
 }
 
+/* Returns whether processes hold objects of the pool. */
+static bool ask_holders(const kolk_kind_ *kind, const void *pool, uint32_t alive, kolk_places_ *out) {
+    kolk_ipc_holder most[KOLK_HOLDERS_];
+    return kind->holders && kolk_places_of_holders_(most, kind->holders(pool, most, KOLK_HOLDERS_), alive, out);
+}
+
 /* Returns whether the pool has live objects whose places are known. Those of a heap's class are listed for the heap. */
 static bool ask_places(const kolk_kind_ *kind, const void *pool, kolk_places_ *out) {
     kolk_place_counts_ counts = {0};
@@ -226,7 +233,10 @@ static bool ask_entry(const entry *at, kolk_record_ *out, kolk_places_ *places) 
         if (!pool) continue;
         ask_kind(at->kind, pool, out);
         if (pool == &space && !are_possible(&out->stats)) continue;
-        if (places && out->stats.debug & KOLK_DEBUG_SITES && ask_places(at->kind, pool, places)) out->places = places;
+        const kolk_stats *stats = &out->stats;
+        if (places && (ask_holders(at->kind, pool, stats->count, places) ||
+                       (stats->debug & KOLK_DEBUG_SITES && ask_places(at->kind, pool, places))))
+            out->places = places;
         return true;
     }
     return false;

@@ -47,6 +47,8 @@ typedef struct kolk_remote_ {
     uint64_t to_see;   /* bytes that may still be asked about in this look */
     uint64_t resident; /* bytes of the pool that is read now */
     bool saw, blind;   /* something of it was asked about; something is not known */
+
+    kolk_places_ places; /* of the pool that is read now */
 } kolk_remote_;
 
 /* Makes the record of a pool of some kind. `copy` is a copy of its struct, and `there` its address in the other
@@ -54,7 +56,7 @@ typedef struct kolk_remote_ {
 typedef bool kolk_remote_kind_(kolk_remote_ *remote, const void *there, void *copy, kolk_record_ *out);
 
 kolk_remote_kind_ kolk_remote_pool_, kolk_remote_slotmap_, kolk_remote_queue_, kolk_remote_bytemap_,
-    kolk_remote_shared_, kolk_remote_resource_, kolk_remote_heap_, kolk_remote_heap_class_;
+    kolk_remote_shared_, kolk_remote_resource_, kolk_remote_heap_, kolk_remote_heap_class_, kolk_remote_ipc_;
 
 /* The same for a store. `store` is a copy of the one that is `there`. */
 bool kolk_remote_store_(kolk_remote_ *remote, const kolk_slot_store_ *store, const kolk_slot_store_ *there,

@@ -1,6 +1,7 @@
 /* remote_kinds.c: the statistics of each kind of pool in another process, except for heaps. See remote.h. */
 #include "remote.h"
 
+#include "../ipc/ipc_inside.h"
 #include "../queue/queue_inside.h"
 #include "../resource/resource_inside.h"
 #include "../shared/shared_inside.h"
@@ -100,6 +101,27 @@ bool kolk_remote_resource_(kolk_remote_ *remote, const void *there, void *copy, 
     out->more = &inside->listed;
     out->has_allocs = true;
     out->allocs = inside->counts.borrows;
+    return true;
+}
+
+/* The block is mapped in that process, at addresses of its own. The generation of a slot counts the beginnings and the
+ * ends of its lives. */
+bool kolk_remote_ipc_(kolk_remote_ *remote, const void *there, void *copy, kolk_record_ *out) {
+    kolk_ipc *pool = (kolk_ipc *)copy;
+    kolk_ipc_holder most[KOLK_HOLDERS_];
+    size_t lives = (size_t)pool->capacity * sizeof(uint64_t);
+    (void)there;
+    if (pool->capacity > KOLK_REMOTE_MOST_ / sizeof(uint64_t) || pool->max_processes > IPC_OWNER) return false;
+    kolk_remote_see_(remote, pool->slots, (uint64_t)pool->capacity * pool->stride);
+    pool->lives = (uint64_t *)kolk_remote_copy_(remote, pool->lives, lives);
+    pool->block = (ipc_block *)kolk_remote_copy_(remote, pool->block,
+                                                 IPC_HEADER + (pool->max_processes + 1) * sizeof(ipc_process));
+    if (!pool->lives || !pool->block) return false;
+    kolk_ipc_stats(pool, &out->stats);
+    uint32_t n = kolk_ipc_holders(pool, most, KOLK_HOLDERS_);
+    if (kolk_places_of_holders_(most, n, out->stats.count, &remote->places)) out->places = &remote->places;
+    out->has_allocs = true;
+    for (uint32_t slot = 0; slot < pool->capacity; slot++) out->allocs += (generation_of(life_at(pool, slot)) + 1) / 2;
     return true;
 }
 

@@ -26,6 +26,7 @@ static const struct {
     [KOLK_KIND_HEAP_] = {&kolk_heap_kind_, kolk_remote_heap_},
     [KOLK_KIND_HEAP_CLASS_] = {&kolk_heap_class_kind_, kolk_remote_heap_class_},
     [KOLK_KIND_TRAY_] = {&kolk_tray_kind_, NULL},
+    [KOLK_KIND_IPC_] = {&kolk_ipc_kind_, kolk_remote_ipc_},
 };
 
 /* ---- One pool ---------------------------------------------------------------------------------------------------- */

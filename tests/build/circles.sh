@@ -41,7 +41,7 @@ floor() {
     os) echo 2 ;;
     core) echo 3 ;;
     store) echo 4 ;;
-    pool | slotmap | bytemap | queue | shared | resource | heap) echo 5 ;;
+    pool | slotmap | bytemap | queue | shared | ipc | resource | heap) echo 5 ;;
     watch) echo 6 ;;
     ffi) echo 7 ;;
     *) echo "circles.sh: on which floor is src/$1? Name it in floor()." >&2; exit 1 ;;

@@ -104,6 +104,7 @@ refuse() {
 }
 refuse 'kolk_shared_init(NULL, NULL)' 'shared pools need an operating system, and this is a build without one'
 refuse 'kolk_queue_init(NULL, NULL)' 'queues need an operating system, and this is a build without one'
+refuse 'kolk_ipc_init(NULL, NULL)' 'pools between processes need an operating system, and this is a build without one'
 refuse 'kolk_resource_init(NULL, NULL)' 'resource pools need an operating system, and this is a build without one'
 
 # The command of docs/device.md, as printed; a pool is all that its program needs.

@@ -8,8 +8,8 @@ wrong=$(mktemp)
 trap 'rm -f "$wrong"' EXIT
 
 # An init begins a member, of which no hook runs yet; a memory_size has no member.
-functions=$(cat include/kolk/*.h | grep -Eo '\bkolk_(pool|age_cursor|cursor|slotmap|shared|queue|resource|heap)_[a-z_]*[a-z]\(' | tr -d '(' | sort -u |
-  grep -Ev '^kolk_(pool|slotmap|shared|queue|resource)_init$|_memory_size$')
+functions=$(cat include/kolk/*.h | grep -Eo '\bkolk_(pool|age_cursor|cursor|slotmap|shared|ipc|queue|resource|heap)_[a-z_]*[a-z]\(' | tr -d '(' | sort -u |
+  grep -Ev '^kolk_(pool|slotmap|shared|ipc|queue|resource)_init$|_memory_size$')
 [ "$(echo "$functions" | wc -l)" -gt 120 ] || echo "The functions are not found any more." >> "$wrong"
 called=$(grep -oE '\bkolk_[a-z_]+\(' "$test" | tr -d '(')
 echo "$functions" | grep -vxF "$called" | sed "s|\$|: $test does not call it in a hook.|" >> "$wrong" || true
@@ -36,6 +36,7 @@ check base pool "${life}p"
 check base shared "${life}p"
 check queue queue
 check resource resource
+check ipc ipc
 check heap heap
 for table in pool map; do
   check base $table

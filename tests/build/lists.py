@@ -17,7 +17,7 @@ import re
 import sys
 
 LISTS = """src/pool/pool_inside.h src/slotmap/slotmap_inside.h src/bytemap/bytemap.c src/queue/queue_inside.h src/store/store.h
-  src/shared/shared.c src/resource/resource.c src/heap/heap.c src/watch/watch.c""".split()
+  src/shared/shared.c src/ipc/ipc_inside.h src/resource/resource.c src/heap/heap.c src/watch/watch.c""".split()
 wrong = 0
 
 

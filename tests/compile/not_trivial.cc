@@ -4,6 +4,8 @@
 // variant: OF_POOL kolk::pool
 // variant: OF_DEFINED kolk::pool
 // variant: OF_SHARED kolk::pool
+// variant: OF_IPC kolk::pool
+// variant: OF_IPC_POOL trivially copyable
 /* The typed macros copy objects as bytes, and call no destructors. kolk.hpp has classes for other types. */
 #include <kolk/kolk.h>
 #include <string>
@@ -30,4 +32,9 @@ KOLK_POOL_TYPE(sessions, session)
 KOLK_POOL_DEFINE(hidden, session)
 #elif defined(OF_SHARED)
 KOLK_SHARED_TYPE(sessions, session)
+#elif defined(OF_IPC)
+KOLK_IPC_TYPE(sessions, session)
+#elif defined(OF_IPC_POOL)
+#include <kolk/kolk.hpp>
+template class kolk::ipc_pool<session>;
 #endif

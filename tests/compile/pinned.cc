@@ -7,6 +7,7 @@
 // variant: A_QUEUE
 // variant: A_SHARED
 // variant: A_LOCAL
+// variant: AN_IPC
 // dialects: c++11 c++20
 /* A typed pool must stay where it was initialised, so C++ does not copy it. Braces still make it all zero. */
 #include <kolk/kolk.h>
@@ -16,6 +17,7 @@ KOLK_POOL_TYPE(numbers, int)
 KOLK_SLOTMAP_TYPE(packed, int)
 KOLK_QUEUE_TYPE(sent, int)
 KOLK_SHARED_TYPE(shared, int)
+KOLK_IPC_TYPE(ipc, int)
 
 numbers empty = {};
 numbers other{};
@@ -47,5 +49,9 @@ shared shared_copy(const shared &from) {
 #elif defined(A_LOCAL)
 shared_local local_copy(const shared_local &from) {
     return from;
+}
+#elif defined(AN_IPC)
+void assign_ipc(ipc &to, ipc &from) {
+    to = from;
 }
 #endif

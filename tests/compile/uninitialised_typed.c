@@ -7,6 +7,7 @@
 // variant: LOCAL
 // variant: QUEUE
 // variant: RESOURCE
+// variant: IPC
 // variant: MAIN_POOL
 // variant: MAIN_SLOTMAP
 // variant: MAIN_REMOVE
@@ -23,6 +24,7 @@ KOLK_BYTEMAP_TYPE(slots, int)
 KOLK_SHARED_TYPE(messages, int)
 KOLK_QUEUE_TYPE(jobs, int)
 KOLK_RESOURCE_TYPE(connections, int)
+KOLK_IPC_TYPE(frames, int)
 
 void pool(void) {
     numbers it;
@@ -87,6 +89,15 @@ void resource(const kolk_resource_pool_desc *desc, connections_borrowed *borrow)
 #endif
     if (connections_borrow(&it, NULL, borrow) == KOLK_OK) connections_give_back(&it, borrow);
     connections_deinit(&it);
+}
+
+void ipc(void) {
+    frames it;
+#ifndef IPC
+    frames_init(&it, &(kolk_ipc_desc){.capacity = 8});
+#endif
+    frames_free(&it, frames_alloc(&it));
+    frames_deinit(&it);
 }
 
 int main(void) {

@@ -34,6 +34,7 @@ typedef struct subject {
         kolk_bytemap bytemap;
         kolk_queue queue;
         kolk_resource_pool resource;
+        kolk_ipc ipc;
         kolk_heap heap;
     } of;
     kolk_shared_local local;    /* a local of `shared` */
@@ -421,6 +422,19 @@ static void stats_of_resource(const subject *s, kolk_stats *out) {
                         .max_capacity = stats.max};
 }
 
+/* ---- Pools between processes: the debug mode is for one process -------------------------------------------------- */
+
+#ifdef __linux__
+static kolk_status init_ipc(subject *s, const options *with) {
+    kolk_ipc_desc desc = {.name = with->name, .object_size = with->object_size, .capacity = with->capacity};
+    return kolk_ipc_init(&s->of.ipc, &desc);
+}
+
+DOES(end_of_ipc, kolk_ipc_deinit(&s->of.ipc), subject *s)
+ANSWER(ipc)
+COUNT(ipc)
+#endif
+
 /* ---- The table --------------------------------------------------------------------------------------------------- */
 
 #define OF_ALL   (KOLK_DEBUG_FILL | KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE | KOLK_DEBUG_SITES)
@@ -517,6 +531,9 @@ static const kind kinds[] = {
      .dead = "is free"},
     {.name = "queue", MEMBER(queue)},
     {.name = "resource pool", MEMBER(resource)},
+#ifdef __linux__
+    {.name = "pool between processes", MEMBER(ipc)},
+#endif
 };
 
 /* ---- Modes ------------------------------------------------------------------------------------------------------- */

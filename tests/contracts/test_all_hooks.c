@@ -17,6 +17,8 @@
 
 #include "../help/no_sites.h"
 
+#include "../../src/os/between.h"
+
 typedef struct column {
     const char *hook;
     void (*provoke)(void); /* makes the member call the hook */
@@ -1272,6 +1274,92 @@ static void test_resource(void **state) {
     RUN("resource pool", resource_columns, resource_rows, begin_resources, finish_resources);
 }
 
+/* ---- Pool between processes -------------------------------------------------------------------------------------- */
+
+static struct {
+    kolk_ipc pool, dying; /* one block */
+    void *own, *other;    /* an object of `pool`; one that `dying` leaves */
+    int orphans;
+} ipc;
+
+static void ipc_on_orphan(void *object, void *context) {
+    ipc.orphans++;
+    ipc.other = object;
+    run_hook("on_orphan");
+}
+
+static void begin_ipc(void) {
+    memset(&ipc, 0, sizeof ipc);
+    kolk_ipc_desc desc = {.name = "ipc", .object_size = 8, .capacity = 4, .queues = 1, .on_orphan = ipc_on_orphan};
+    assert_int_equal(kolk_ipc_init(&ipc.pool, &desc), KOLK_OK);
+    assert_int_equal(kolk_ipc_attach(&ipc.dying, kolk_ipc_fd(&ipc.pool), &(kolk_ipc_desc){.tag = 0}), KOLK_OK);
+    ipc.own = kolk_ipc_alloc(&ipc.pool);
+    assert_true(ipc.own && kolk_ipc_alloc(&ipc.dying));
+}
+
+static void finish_ipc(void) {
+    CHECK(ipc.orphans == 1 && kolk_ipc_is_valid(&ipc.pool));
+    kolk_ipc_deinit(&ipc.dying);
+    kolk_ipc_deinit(&ipc.pool);
+    CHECK(!ipc.pool.block);
+}
+
+/* The system releases a process's lock when it dies. */
+static void find_a_dead_one(void) {
+    kolk_between_unlock_(ipc.dying.lock_fd, ipc.dying.me);
+    CHECK(kolk_ipc_recover(&ipc.pool) == 1);
+}
+
+static const column ipc_columns[] = {{"on_orphan", find_a_dead_one}};
+
+CALL(ipc_alloc, if_works(kolk_ipc_alloc(&ipc.pool) && kolk_ipc_alloc_wait(&ipc.pool, KOLK_NOW)))
+CALL(ipc_alloc_much, if_works(ipc_alloc() == 'w' && kolk_ipc_alloc_wait(&ipc.pool, kolk_deadline_after(1))))
+THEN(ipc_free, kolk_ipc_free(&ipc.pool, ipc.other), if_works(!kolk_ipc_is_live(&ipc.pool, ipc.other)))
+CALL(ipc_push, of_status(kolk_ipc_push(&ipc.pool, 0, ipc.other, KOLK_FOREVER)))
+CALL(ipc_pop, if_works(ipc_push() == 'w' && kolk_ipc_pop(&ipc.pool, 0, KOLK_FOREVER) == ipc.other))
+CALL(ipc_pop_much, if_works(kolk_ipc_pop(&ipc.pool, 0, kolk_deadline_after(1))))
+THEN(ipc_close, kolk_ipc_close(&ipc.pool, 0), if_works(kolk_ipc_is_closed(&ipc.pool, 0)))
+CALL(ipc_recover, if_works(kolk_ipc_recover(&ipc.pool)))
+CALL(ipc_adopt, if_works(kolk_ipc_adopt(&ipc.pool)))
+
+static char ipc_attach(void) {
+    kolk_ipc again, in;
+    kolk_status status = kolk_ipc_attach(&again, kolk_ipc_fd(&ipc.pool), &(kolk_ipc_desc){.tag = 0});
+    CHECK(kolk_ipc_init_in(&in, kolk_ipc_fd(&ipc.pool), &(kolk_ipc_desc){.object_size = 8, .capacity = 1}) ==
+          KOLK_NOT_EMPTY);
+    kolk_ipc_deinit(&again);
+    return of_status(status);
+}
+
+static char ipc_look(void) {
+    kolk_stats stats;
+    kolk_ipc_holder holders[2];
+    kolk_ipc_cursor cursor = kolk_ipc_each(&ipc.pool);
+    kolk_handle handle = kolk_ipc_handle_of(&ipc.pool, ipc.other);
+    kolk_ipc_stats(&ipc.pool, &stats);
+    look_around();
+    return if_works(kolk_ipc_cursor_next(&cursor) && kolk_ipc_get(&ipc.pool, handle) == ipc.other &&
+                    kolk_ipc_is_owned(&ipc.pool, ipc.other) && kolk_ipc_is_live(&ipc.pool, ipc.own) &&
+                    kolk_ipc_count(&ipc.pool) == 2 && stats.count == 2 && kolk_ipc_queued(&ipc.pool, 0) == 0 &&
+                    kolk_ipc_holders(&ipc.pool, holders, 2) == 2 && kolk_ipc_status(&ipc.pool) == KOLK_OK &&
+                    kolk_ipc_is_valid(&ipc.pool));
+}
+
+static const row ipc_rows[] = {
+    {"kolk_ipc_alloc", ipc_alloc, "w"}, {"kolk_ipc_alloc_wait", ipc_alloc_much, "n"}, /* two are alive */
+    {"kolk_ipc_free", ipc_free, "w"},   {"kolk_ipc_push", ipc_push, "w"},
+    {"kolk_ipc_pop", ipc_pop, "w"},     {"kolk_ipc_pop (much)", ipc_pop_much, "n"},
+    {"kolk_ipc_close", ipc_close, "w"}, {"kolk_ipc_recover", ipc_recover, "n"},
+    {"kolk_ipc_adopt", ipc_adopt, "n"}, {"kolk_ipc_attach", ipc_attach, "w"},
+    {"kolk_ipc_deinit", NULL, "."},     {"kolk_ipc_stats", ipc_look, "w"},
+};
+
+/* promise: ipc.h "It may call any function of the pool except deinit", "The object is this process's now ... keep it",
+ * "Returns 0 if another thread of this process is doing it" */
+static void test_ipc(void **state) {
+    if (KOLK_BETWEEN_) RUN("pool between processes", ipc_columns, ipc_rows, begin_ipc, finish_ipc);
+}
+
 /* ---- More than one cell ------------------------------------------------------------------------------------------ */
 
 /* An object of a family in a slot map, which removes its children when it is removed. Families overlap, so that an
@@ -1395,10 +1483,15 @@ static int set_handler(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pool),     cmocka_unit_test(test_slotmap),
-        cmocka_unit_test(test_shared),   cmocka_unit_test(test_heap),
-        cmocka_unit_test(test_queue),    cmocka_unit_test(test_resource),
-        cmocka_unit_test(test_families), cmocka_unit_test(test_an_eviction_of_what_is_free),
+        cmocka_unit_test(test_pool),
+        cmocka_unit_test(test_slotmap),
+        cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_heap),
+        cmocka_unit_test(test_queue),
+        cmocka_unit_test(test_resource),
+        cmocka_unit_test(test_ipc),
+        cmocka_unit_test(test_families),
+        cmocka_unit_test(test_an_eviction_of_what_is_free),
     };
     return cmocka_run_group_tests(tests, set_handler, NULL);
 }

@@ -161,6 +161,44 @@ static void test_many_pools(void **state) {
     }
 }
 
+/* ---- Processes --------------------------------------------------------------------------------------------------- */
+
+/* Twelve processes, of which eleven are dead, own 1 to 12 objects and have pushed as many again: the four with the
+ * fewest are summed up. What a process calls itself cannot control a terminal. */
+static void test_processes(void **state) {
+    kolk_ipc pool;
+    char by[100];
+    kolk_ipc_desc desc = {.name = "frames", .object_size = 8, .capacity = 200, .queues = 1};
+    if (kolk_ipc_init(&pool, &desc) == KOLK_NEEDS_LINUX) skip();
+    assert_null(strstr(write_in(KOLK_STATS_JSON), "places"));
+    for (unsigned n = 1; n <= 12; n++) {
+        unsigned char *record = (unsigned char *)pool.block + 1024 + (size_t)64 * n;
+        memcpy(record, &(uint32_t[2]){1, 1000 + n}, 8);
+        snprintf((char *)record + 8, 16, "\033[2J\"%c\x9b", '`' + (char)n);
+        for (unsigned i = 0; i < 2 * n; i++) {
+            void *frame = kolk_ipc_alloc(&pool);
+            size_t slot = (size_t)((unsigned char *)frame - pool.slots) / pool.stride;
+            if (i % 2) assert_int_equal(kolk_ipc_push(&pool, 0, frame, KOLK_NOW), KOLK_OK);
+            pool.lives[slot] += n - 1; /* its owner */
+        }
+    }
+    write_in(KOLK_STATS_TEXT);
+    for (unsigned n = 1; n <= 12; n++) {
+        snprintf(by, sizeof by, "%10u by process %u (?[2J\"%c?)\n", n, 1000 + n, '`' + (char)n);
+        assert_int_equal(strstr(written, by) != NULL, n > 4);
+        strcpy(strchr(by, ')'), "), in queues\n");
+        assert_int_equal(strstr(written, by) != NULL, n > 4);
+    }
+    assert_non_null(strstr(written, "\n        20 elsewhere\n"));
+    assert_non_null(strstr(write_in(KOLK_STATS_JSON), "{\"alive\": 12, \"by\": \"process 1012 (?[2J\\\"l?)\"}"));
+    assert_non_null(strstr(written, ", {\"alive\": 20}]"));
+    assert_null(strstr(write_in(KOLK_STATS_OPENMETRICS), "process"));
+    assert_int_equal(kolk_ipc_recover(&pool), 77);
+    assert_non_null(
+        strstr(write_in(KOLK_STATS_TEXT), "\n        77 by no process, in queues\n         1 by process 1001 "));
+    kolk_ipc_deinit(&pool);
+}
+
 /* ---- The other kinds --------------------------------------------------------------------------------------------- */
 
 typedef struct thing {
@@ -326,6 +364,7 @@ int main(int argc, char **argv) {
         DEBUG_TEST(test_without_the_setting),
         DEBUG_TEST(test_more_than_are_listed),
         DEBUG_TEST(test_stacks_of_one_name),
+        DEBUG_TEST(test_processes),
         DEBUG_TEST(test_other_kinds),
         DEBUG_TEST(test_resources),
         DEBUG_TEST(test_many_pools),

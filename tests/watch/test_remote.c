@@ -25,6 +25,7 @@ static kolk_shared voices;
 static kolk_shared_local local;
 static kolk_heap level, tray, watched;
 static kolk_bytemap peds;
+static kolk_ipc frames;
 static kolk_resource_pool links;
 static _Alignas(64) char tray_memory[1 << 16];
 
@@ -70,6 +71,8 @@ static void make_all(void) {
     REQUIRE(kolk_heap_init(&tray, &fixed) == KOLK_OK);
     REQUIRE(kolk_bytemap_initialise_with(&peds, &(kolk_bytemap_view){.name = "peds", .object_size = 8, .count = 110}) ==
             KOLK_OK);
+    REQUIRE(kolk_ipc_init(&frames, &(kolk_ipc_desc){
+                                       .name = "frames", .object_size = 64, .capacity = 900, .queues = 2}) == KOLK_OK);
     REQUIRE(kolk_resource_init(&links, &desc) == KOLK_OK);
     REQUIRE(kolk_resource_borrow(&links, NULL, &borrowed) == KOLK_OK);
     REQUIRE(kolk_shared_local_init(&local, &voices) == KOLK_OK);
@@ -77,6 +80,10 @@ static void make_all(void) {
         REQUIRE(kolk_pool_alloc(&bullets) && kolk_slotmap_add(&packed, NULL) && kolk_shared_alloc(&local));
         REQUIRE(kolk_queue_push(&jobs, &i, KOLK_NOW) == KOLK_OK && kolk_heap_alloc(&tray, 60) &&
                 kolk_bytemap_new(&peds));
+    }
+    for (unsigned i = 0; i < 20; i++) {
+        void *frame = kolk_ipc_alloc(&frames);
+        REQUIRE(frame && (i >= 3 || kolk_ipc_push(&frames, i % 2, frame, KOLK_NOW) == KOLK_OK));
     }
     for (unsigned i = 0; i < 1000; i++) REQUIRE(kolk_heap_alloc(&level, i % 500));
     REQUIRE(kolk_heap_alloc(&level, 3000000));
@@ -170,6 +177,7 @@ static void take_out(const char *member) {
 
 /* promise: base.h "for the pools ... moment is left out" */
 static void test_the_same_as_its_own(void **state) {
+    char holder[200];
     for (unsigned format = KOLK_STATS_TEXT; format <= KOLK_STATS_PROMETHEUS; format++) {
         other it = begin_other(write_own, format);
         const char *own = said_by(&it);
@@ -180,6 +188,13 @@ static void test_the_same_as_its_own(void **state) {
         }
         assert_string_equal(seen, own);
         assert_non_null(strstr(seen, "bullets"));
+        snprintf(holder, sizeof holder,
+                 format == KOLK_STATS_JSON ? "\"places\": [{\"alive\": 17, \"by\": \"process %u (test_remote)\"}, "
+                                             "{\"alive\": 3, \"by\": \"process %u (test_remote), in queues\"}]"
+                                           : "\nframes, alive:\n        17 by process %u (test_remote)\n"
+                                             "         3 by process %u (test_remote), in queues\n",
+                 (unsigned)it.process, (unsigned)it.process);
+        if (format <= KOLK_STATS_JSON) assert_non_null(strstr(seen, holder));
         end_other(&it);
     }
 }
@@ -192,6 +207,7 @@ static void use_again(unsigned unused) {
         kolk_pool_free(&bullets, kolk_pool_alloc(&bullets));
         REQUIRE(kolk_slotmap_add(&packed, &handle));
         kolk_slotmap_remove(&packed, handle);
+        kolk_ipc_free(&frames, kolk_ipc_alloc(&frames));
         kolk_shared_free(&local, kolk_shared_alloc(&local));
         REQUIRE(kolk_queue_pop(&jobs, &item, KOLK_NOW) == KOLK_OK);
         REQUIRE(kolk_queue_push(&jobs, &item, KOLK_NOW) == KOLK_OK);
@@ -216,7 +232,7 @@ static uint64_t allocs_of(pid_t process, const char *pool) {
 
 /* Counted from the first look to the second. promise: base.h "Needs the right ... written, as a clause" */
 static void test_allocs(void **state) {
-    static const char *const pools[] = {"bullets", "packed", "voices", "jobs"};
+    static const char *const pools[] = {"bullets", "packed", "voices", "jobs", "frames"};
     other before = begin_other(write_own, KOLK_STATS_TEXT), after = begin_other(use_again, 0);
     said_by(&before);
     said_by(&after);
@@ -480,6 +496,9 @@ static void be_hostile(unsigned round) {
                  {&packed, sizeof packed},
                  {&jobs, sizeof jobs},
                  {&peds, sizeof peds},
+                 {&frames, sizeof frames},
+                 {frames.block, 1024 + 3 * 64},
+                 {frames.lives, 900 * sizeof *frames.lives},
                  {&find_beacon()->entries, sizeof(kolk_beacon_) - offsetof(kolk_beacon_, entries)}};
     for (unsigned n = 0; n < 2; n++) {
         unsigned part = (unsigned)(draw() % LENGTH_OF(parts));

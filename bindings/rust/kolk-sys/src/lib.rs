@@ -30,6 +30,7 @@ pub const KOLK_NOT_CREATED: kolk_status = kolk_status(8);
 pub const KOLK_FORKED: kolk_status = kolk_status(9);
 pub const KOLK_KEY_TOO_LONG: kolk_status = kolk_status(10);
 pub const KOLK_OVER_BUDGET: kolk_status = kolk_status(11);
+pub const KOLK_CORRUPT: kolk_status = kolk_status(12);
 pub const KOLK_WRONG_ABI: kolk_status = kolk_status(100);
 pub const KOLK_NO_DESCRIPTOR: kolk_status = kolk_status(101);
 pub const KOLK_ZERO_SIZE: kolk_status = kolk_status(102);
@@ -73,6 +74,16 @@ pub const KOLK_LAYOUT_CHANGED: kolk_status = kolk_status(139);
 pub const KOLK_BAD_BUDGET: kolk_status = kolk_status(140);
 pub const KOLK_SET_BY_ADAPTER: kolk_status = kolk_status(141);
 pub const KOLK_PINS_MISSING: kolk_status = kolk_status(142);
+pub const KOLK_BAD_QUEUES: kolk_status = kolk_status(143);
+pub const KOLK_BAD_PROCESSES: kolk_status = kolk_status(144);
+pub const KOLK_BAD_ORPHANS: kolk_status = kolk_status(145);
+pub const KOLK_NEEDS_LINUX: kolk_status = kolk_status(180);
+pub const KOLK_NO_LOCKS: kolk_status = kolk_status(181);
+pub const KOLK_NOT_EMPTY: kolk_status = kolk_status(182);
+pub const KOLK_NOT_A_BLOCK: kolk_status = kolk_status(183);
+pub const KOLK_OTHER_LAYOUT: kolk_status = kolk_status(184);
+pub const KOLK_NOT_SEALED: kolk_status = kolk_status(185);
+pub const KOLK_TOO_MANY_PROCESSES: kolk_status = kolk_status(186);
 pub const KOLK_NO_SNAPSHOT: kolk_status = kolk_status(200);
 pub const KOLK_IN_HOOK: kolk_status = kolk_status(201);
 pub const KOLK_NOT_A_SNAPSHOT: kolk_status = kolk_status(202);
@@ -97,6 +108,7 @@ pub const KOLK_READ_ONLY: kolk_status = kolk_status(307);
 pub const KOLK_MOVED: kolk_status = kolk_status(308);
 pub const KOLK_PINNED: kolk_status = kolk_status(309);
 pub const KOLK_NOT_PINNED: kolk_status = kolk_status(310);
+pub const KOLK_NO_QUEUE: kolk_status = kolk_status(311);
 pub const KOLK_WRITE_AFTER_FREE: kolk_status = kolk_status(350);
 pub const KOLK_OVERFLOW: kolk_status = kolk_status(351);
 pub const KOLK_UNDERFLOW: kolk_status = kolk_status(352);
@@ -104,6 +116,7 @@ pub const KOLK_WRONG_POOL: kolk_status = kolk_status(353);
 pub const KOLK_LEAK: kolk_status = kolk_status(400);
 pub const KOLK_BAD_SETTING: kolk_status = kolk_status(401);
 pub const KOLK_NESTED: kolk_status = kolk_status(402);
+pub const KOLK_NOT_OWNER: kolk_status = kolk_status(403);
 
 /// The treatment of a worn-out slot, which has had as many lives as a generation can count.
 #[repr(transparent)]
@@ -195,6 +208,15 @@ pub const KOLK_QUEUE_READABLE: kolk_queue_event = kolk_queue_event(1);
 pub struct kolk_heap_when_full(pub c_int);
 pub const KOLK_HEAP_NEXT: kolk_heap_when_full = kolk_heap_when_full(0);
 pub const KOLK_HEAP_NULL: kolk_heap_when_full = kolk_heap_when_full(1);
+
+/// What becomes of the objects of a process that has died. Objects that it has pushed stay in their queue.
+#[repr(transparent)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct kolk_ipc_orphans(pub c_int);
+pub const KOLK_IPC_FREE: kolk_ipc_orphans = kolk_ipc_orphans(0);
+pub const KOLK_IPC_KEEP: kolk_ipc_orphans = kolk_ipc_orphans(1);
+
+pub const = -1: c_int = 0;
 
 /// The events that `log` receives.
 #[repr(transparent)]
@@ -701,6 +723,91 @@ pub struct kolk_heap_class_stats {
     pub stats: kolk_stats,
     pub asked: u64,
     pub given: u64,
+}
+
+/// Zero means the default. At an attach, it means: whatever the block has.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct kolk_ipc_desc {
+    pub name: *const c_char,
+    pub object_size: usize,
+    pub object_align: usize,
+    pub capacity: u32,
+    pub queues: u32,
+    pub queue_capacity: u32,
+    pub max_processes: u32,
+    pub version: u32,
+    pub tag: u32,
+    pub orphans: kolk_ipc_orphans,
+    pub on_orphan: Option<unsafe extern "C" fn(object: *mut c_void, context: *mut c_void)>,
+    pub context: *mut c_void,
+    pub trap_full: bool,
+    pub unsealed: bool,
+}
+
+/// A process's access to a pool. In one that is zero-initialised, alloc and pop return NULL. Never copy or move it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct kolk_ipc {
+    pub slots: *mut u8,
+    pub lives: *mut u64,
+    pub block: *mut kolk_ipc_block_,
+    pub queues_at: *mut kolk_ipc_queue_,
+    pub rings: *mut u64,
+    pub hints_end: *mut u64,
+    pub inverse: usize,
+    pub size: usize,
+    pub stride: u32,
+    pub capacity: u32,
+    pub tag: u32,
+    pub object_size: u32,
+    pub queues: u32,
+    pub queue_capacity: u32,
+    pub ring_mask: u32,
+    pub max_processes: u32,
+    pub number: u32,
+    pub me: u32,
+    pub forks: u32,
+    pub lock: u32,
+    pub recovering: u32,
+    pub wrong_pool: u32,
+    pub fd: i32,
+    pub lock_fd: i32,
+    pub shift: u8,
+    pub read_only: bool,
+    pub trap_full: bool,
+    pub corrupt: u8,
+    pub orphans: u8,
+    pub serial: u64,
+    pub seen: u64,
+    pub failed: u64,
+    pub waits: u64,
+    pub looked: u64,
+    pub waiting: u32,
+    pub name: *const c_char,
+    pub on_orphan: Option<unsafe extern "C" fn(object: *mut c_void, context: *mut c_void)>,
+    pub context: *mut c_void,
+}
+
+/// A walk over the live objects of all processes, in ascending order of slots, as that of shared.h.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct kolk_ipc_cursor {
+    pub pool: *const kolk_ipc,
+    pub slot: u32,
+    pub end: u32,
+    pub more: bool,
+}
+
+/// Who holds objects: a process, or with `number` 0 the queues and orphans that are kept.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct kolk_ipc_holder {
+    pub number: u32,
+    pub pid: u32,
+    pub count: u32,
+    pub queued: u32,
+    pub name: [c_char; 16],
 }
 
 /// Why a function failed: a number of your own (0: none), and a sentence.
@@ -1567,6 +1674,95 @@ extern "C" {
     /// any init. Returns 0 if the descriptor is bad; memory and memory_size are not checked.
     pub fn kolk_heap_memory_size(desc: *const kolk_heap_desc) -> usize;
 
+    // kolk/ipc.h
+    /// Makes a pool in a new file without a name, whose size is sealed. If the status is not KOLK_OK (the descriptor breaks a
+    /// rule, KOLK_NO_MEMORY, KOLK_NO_LOCKS or KOLK_NEEDS_LINUX), \*pool is left all zero. Cost: O(capacity / 64), apart from
+    /// the system's work.
+    pub fn kolk_ipc_init(pool: *mut kolk_ipc, desc: *const kolk_ipc_desc) -> kolk_status;
+    /// The same in a file of yours, which must be empty and open for reading and writing: one with huge pages (memfd_create
+    /// with MFD_HUGETLB), or one that gets a name when it is complete (O_TMPFILE and linkat). It stays yours, and is sealed
+    /// if it can be. KOLK_NOT_EMPTY: it is not empty.
+    pub fn kolk_ipc_init_in(pool: *mut kolk_ipc, fd: c_int, desc: *const kolk_ipc_desc) -> kolk_status;
+    /// Attaches the calling process to the pool in this file, which it may then close. The descriptor may be all zero; what
+    /// is not zero must be what the pool was made with, or the status is KOLK_OTHER_LAYOUT. KOLK_NOT_A_BLOCK: the file is no
+    /// pool, is not complete yet, or comes from another version of kolk or a machine of another byte order. KOLK_NOT_SEALED:
+    /// see `unsealed`. KOLK_TOO_MANY_PROCESSES: there are max_processes. KOLK_NO_LOCKS: there is no /proc, or no descriptor
+    /// left. A file that is open for reading only gives a pool that can be read only: get, is_live, walks, counts and
+    /// statistics work, and the others report KOLK_READ_ONLY. A process with 32 bits may attach to the pool of one with 64,
+    /// and the other way round. A process may attach several times, and counts as several then.
+    pub fn kolk_ipc_attach(pool: *mut kolk_ipc, fd: c_int, desc: *const kolk_ipc_desc) -> kolk_status;
+    /// Returns the pool's file: send it over a socket (SCM_RIGHTS), or let a program inherit it (it is close-on-exec: use
+    /// dup2 or fcntl). It belongs to the pool, and deinit closes it. -1: the pool is all zero. For a process that may only
+    /// read, send open("/proc/self/fd/N", O_RDONLY).
+    pub fn kolk_ipc_fd(pool: *const kolk_ipc) -> c_int;
+    /// Leaves the pool, and leaves \*pool all zero. Objects that this process owns become orphans, without the hook. No
+    /// thread of this process may be inside a call. The other processes go on; the last one takes the pool with it.
+    pub fn kolk_ipc_deinit(pool: *mut kolk_ipc);
+    /// Returns KOLK_OK, or why this process can do no more: KOLK_CORRUPT, KOLK_READ_ONLY, in a fork's child
+    /// KOLK_TOO_MANY_PROCESSES or KOLK_NO_LOCKS, or KOLK_NO_DESCRIPTOR if it is all zero.
+    pub fn kolk_ipc_status(pool: *mut kolk_ipc) -> kolk_status;
+    /// Returns an object, which this process owns, or NULL if no slot is free. Before it returns NULL it looks for dead
+    /// processes, but at most once in a millisecond.
+    pub fn kolk_ipc_alloc(pool: *mut kolk_ipc) -> *mut c_void;
+    /// The same, but waits for a slot until the deadline. Waiting threads are served in no particular order.
+    pub fn kolk_ipc_alloc_wait(pool: *mut kolk_ipc, deadline: kolk_deadline) -> *mut c_void;
+    /// Frees an object that this process owns. Its handles are stale from now on. NULL does nothing. An object that the
+    /// process does not own (a double free, or one that it has pushed) is reported as KOLK_NOT_OWNER and stays as it is. The
+    /// default failure handler only prints that, because another process may have overwritten the block. A pointer that is
+    /// not from this pool is a bug of the caller.
+    pub fn kolk_ipc_free(pool: *mut kolk_ipc, object: *mut c_void);
+    /// Puts an object that this process owns at the end of a queue, which owns it from then on. If the status is not
+    /// KOLK_OK, the process still owns it:
+    ///
+    /// ```c
+    /// KOLK_FULL       the queue has queue_capacity objects; only with the deadline KOLK_NOW
+    /// KOLK_TIMEOUT    it still had at the deadline
+    /// KOLK_CLOSED     the queue is closed
+    /// KOLK_CORRUPT, or another status of kolk_ipc_status
+    ///
+    /// ```
+    /// An object that the process does not own is reported, as by kolk_ipc_free, and so is a queue that does not exist;
+    /// KOLK_NOT_OWNER and KOLK_NO_QUEUE are returned then.
+    pub fn kolk_ipc_push(pool: *mut kolk_ipc, queue: u32, object: *mut c_void, deadline: kolk_deadline) -> kolk_status;
+    /// Takes the first object out of a queue: this process owns it from then on. Waits for one until the deadline. NULL:
+    /// there was none at the deadline, or the queue is closed and empty, or kolk_ipc_status is not KOLK_OK. Each object is
+    /// popped once, by one process, in the order of the pushes.
+    pub fn kolk_ipc_pop(pool: *mut kolk_ipc, queue: u32, deadline: kolk_deadline) -> *mut c_void;
+    /// Ends the pushes into a queue, for ever. What is in it can still be popped; afterwards pops return NULL, also those
+    /// that wait.
+    pub fn kolk_ipc_close(pool: *mut kolk_ipc, queue: u32);
+    /// Is the queue closed and empty?
+    pub fn kolk_ipc_is_closed(pool: *const kolk_ipc, queue: u32) -> bool;
+    /// The number of objects in a queue: exact while nobody pushes or pops.
+    pub fn kolk_ipc_queued(pool: *const kolk_ipc, queue: u32) -> u32;
+    /// Looks for dead processes now, and returns how many objects they owned. O(max_processes), and O(capacity) for each
+    /// dead one. Returns 0 if another thread of this process is doing it.
+    pub fn kolk_ipc_recover(pool: *mut kolk_ipc) -> u32;
+    /// With KOLK_IPC_KEEP: makes this process the owner of an object that has none, and returns it, or NULL if there is
+    /// none. O(capacity).
+    pub fn kolk_ipc_adopt(pool: *mut kolk_ipc) -> *mut c_void;
+    /// Returns the handle of a live object, whoever owns it: valid in every process. Any other pointer is a bug of the
+    /// caller; the result is then the null handle.
+    pub fn kolk_ipc_handle_of(pool: *const kolk_ipc, object: *const c_void) -> kolk_handle;
+    /// Returns the object of a handle, or NULL if it was freed. Its owner may free it right afterwards. After 2^31 lives of
+    /// its slot a handle becomes valid again.
+    pub fn kolk_ipc_get(pool: *const kolk_ipc, handle: kolk_handle) -> *mut c_void;
+    /// Is this the start of a live object? And: does this process own it? Any pointer is allowed.
+    pub fn kolk_ipc_is_live(pool: *const kolk_ipc, object: *const c_void) -> bool;
+    pub fn kolk_ipc_is_owned(pool: *const kolk_ipc, object: *const c_void) -> bool;
+    /// The number of live objects: exact while no process allocates or frees. O(capacity).
+    pub fn kolk_ipc_count(pool: *const kolk_ipc) -> u32;
+    pub fn kolk_ipc_each(pool: *const kolk_ipc) -> kolk_ipc_cursor;
+    pub fn kolk_ipc_cursor_next(cursor: *mut kolk_ipc_cursor) -> *mut c_void;
+    /// Writes the holders into an array of n, those with the most objects first, and returns how many there are: 0 if there
+    /// is no memory to count. A process without objects counts too. O(capacity + max_processes).
+    pub fn kolk_ipc_holders(pool: *const kolk_ipc, holders: *mut kolk_ipc_holder, n: u32) -> u32;
+    /// Counters, as for the other members. `peak` counts the slots that were ever used. `failed`, `waits` and `waiting` are
+    /// those of this process.
+    pub fn kolk_ipc_stats(pool: *const kolk_ipc, out: *mut kolk_stats);
+    /// Checks every invariant of src/ipc/ipc.c, for tests; no process may be inside a call.
+    pub fn kolk_ipc_is_valid(pool: *const kolk_ipc) -> bool;
+
     // kolk/resource.h
     /// Initialises a pool. It creates no resources; makers do, or the first borrow does. If the status is not KOLK_OK (the
     /// descriptor breaks a rule, KOLK_NO_MEMORY or KOLK_NO_THREAD), the pool is left all zero. init ignores the struct's
@@ -1945,6 +2141,18 @@ pub struct kolk_heap_root_ {
 
 /// Known only to kolk itself.
 #[repr(C)]
+pub struct kolk_ipc_block_ {
+    inside: [u8; 0],
+}
+
+/// Known only to kolk itself.
+#[repr(C)]
+pub struct kolk_ipc_queue_ {
+    inside: [u8; 0],
+}
+
+/// Known only to kolk itself.
+#[repr(C)]
 pub struct kolk_keeper_ {
     inside: [u8; 0],
 }
@@ -2011,6 +2219,10 @@ const _: () = {
     assert!(size_of::<kolk_heap_desc>() == 88 && align_of::<kolk_heap_desc>() == 8);
     assert!(size_of::<kolk_heap>() == 200 && align_of::<kolk_heap>() == 8);
     assert!(size_of::<kolk_heap_class_stats>() == 136 && align_of::<kolk_heap_class_stats>() == 8);
+    assert!(size_of::<kolk_ipc_desc>() == 80 && align_of::<kolk_ipc_desc>() == 8);
+    assert!(size_of::<kolk_ipc>() == 208 && align_of::<kolk_ipc>() == 8);
+    assert!(size_of::<kolk_ipc_cursor>() == 24 && align_of::<kolk_ipc_cursor>() == 8);
+    assert!(size_of::<kolk_ipc_holder>() == 32 && align_of::<kolk_ipc_holder>() == 4);
     assert!(size_of::<kolk_error>() == 256 && align_of::<kolk_error>() == 4);
     assert!(size_of::<kolk_resource_event>() == 56 && align_of::<kolk_resource_event>() == 8);
     assert!(size_of::<kolk_resource_pool_desc>() == 152 && align_of::<kolk_resource_pool_desc>() == 8);
@@ -2334,6 +2546,67 @@ fn offsets() {
         ("kolk_heap_class_stats.stats", offset!(kolk_heap_class_stats, stats), 0),
         ("kolk_heap_class_stats.asked", offset!(kolk_heap_class_stats, asked), 120),
         ("kolk_heap_class_stats.given", offset!(kolk_heap_class_stats, given), 128),
+        ("kolk_ipc_desc.name", offset!(kolk_ipc_desc, name), 0),
+        ("kolk_ipc_desc.object_size", offset!(kolk_ipc_desc, object_size), 8),
+        ("kolk_ipc_desc.object_align", offset!(kolk_ipc_desc, object_align), 16),
+        ("kolk_ipc_desc.capacity", offset!(kolk_ipc_desc, capacity), 24),
+        ("kolk_ipc_desc.queues", offset!(kolk_ipc_desc, queues), 28),
+        ("kolk_ipc_desc.queue_capacity", offset!(kolk_ipc_desc, queue_capacity), 32),
+        ("kolk_ipc_desc.max_processes", offset!(kolk_ipc_desc, max_processes), 36),
+        ("kolk_ipc_desc.version", offset!(kolk_ipc_desc, version), 40),
+        ("kolk_ipc_desc.tag", offset!(kolk_ipc_desc, tag), 44),
+        ("kolk_ipc_desc.orphans", offset!(kolk_ipc_desc, orphans), 48),
+        ("kolk_ipc_desc.on_orphan", offset!(kolk_ipc_desc, on_orphan), 56),
+        ("kolk_ipc_desc.context", offset!(kolk_ipc_desc, context), 64),
+        ("kolk_ipc_desc.trap_full", offset!(kolk_ipc_desc, trap_full), 72),
+        ("kolk_ipc_desc.unsealed", offset!(kolk_ipc_desc, unsealed), 73),
+        ("kolk_ipc.slots", offset!(kolk_ipc, slots), 0),
+        ("kolk_ipc.lives", offset!(kolk_ipc, lives), 8),
+        ("kolk_ipc.block", offset!(kolk_ipc, block), 16),
+        ("kolk_ipc.queues_at", offset!(kolk_ipc, queues_at), 24),
+        ("kolk_ipc.rings", offset!(kolk_ipc, rings), 32),
+        ("kolk_ipc.hints_end", offset!(kolk_ipc, hints_end), 40),
+        ("kolk_ipc.inverse", offset!(kolk_ipc, inverse), 48),
+        ("kolk_ipc.size", offset!(kolk_ipc, size), 56),
+        ("kolk_ipc.stride", offset!(kolk_ipc, stride), 64),
+        ("kolk_ipc.capacity", offset!(kolk_ipc, capacity), 68),
+        ("kolk_ipc.tag", offset!(kolk_ipc, tag), 72),
+        ("kolk_ipc.object_size", offset!(kolk_ipc, object_size), 76),
+        ("kolk_ipc.queues", offset!(kolk_ipc, queues), 80),
+        ("kolk_ipc.queue_capacity", offset!(kolk_ipc, queue_capacity), 84),
+        ("kolk_ipc.ring_mask", offset!(kolk_ipc, ring_mask), 88),
+        ("kolk_ipc.max_processes", offset!(kolk_ipc, max_processes), 92),
+        ("kolk_ipc.number", offset!(kolk_ipc, number), 96),
+        ("kolk_ipc.me", offset!(kolk_ipc, me), 100),
+        ("kolk_ipc.forks", offset!(kolk_ipc, forks), 104),
+        ("kolk_ipc.lock", offset!(kolk_ipc, lock), 108),
+        ("kolk_ipc.recovering", offset!(kolk_ipc, recovering), 112),
+        ("kolk_ipc.wrong_pool", offset!(kolk_ipc, wrong_pool), 116),
+        ("kolk_ipc.fd", offset!(kolk_ipc, fd), 120),
+        ("kolk_ipc.lock_fd", offset!(kolk_ipc, lock_fd), 124),
+        ("kolk_ipc.shift", offset!(kolk_ipc, shift), 128),
+        ("kolk_ipc.read_only", offset!(kolk_ipc, read_only), 129),
+        ("kolk_ipc.trap_full", offset!(kolk_ipc, trap_full), 130),
+        ("kolk_ipc.corrupt", offset!(kolk_ipc, corrupt), 131),
+        ("kolk_ipc.orphans", offset!(kolk_ipc, orphans), 132),
+        ("kolk_ipc.serial", offset!(kolk_ipc, serial), 136),
+        ("kolk_ipc.seen", offset!(kolk_ipc, seen), 144),
+        ("kolk_ipc.failed", offset!(kolk_ipc, failed), 152),
+        ("kolk_ipc.waits", offset!(kolk_ipc, waits), 160),
+        ("kolk_ipc.looked", offset!(kolk_ipc, looked), 168),
+        ("kolk_ipc.waiting", offset!(kolk_ipc, waiting), 176),
+        ("kolk_ipc.name", offset!(kolk_ipc, name), 184),
+        ("kolk_ipc.on_orphan", offset!(kolk_ipc, on_orphan), 192),
+        ("kolk_ipc.context", offset!(kolk_ipc, context), 200),
+        ("kolk_ipc_cursor.pool", offset!(kolk_ipc_cursor, pool), 0),
+        ("kolk_ipc_cursor.slot", offset!(kolk_ipc_cursor, slot), 8),
+        ("kolk_ipc_cursor.end", offset!(kolk_ipc_cursor, end), 12),
+        ("kolk_ipc_cursor.more", offset!(kolk_ipc_cursor, more), 16),
+        ("kolk_ipc_holder.number", offset!(kolk_ipc_holder, number), 0),
+        ("kolk_ipc_holder.pid", offset!(kolk_ipc_holder, pid), 4),
+        ("kolk_ipc_holder.count", offset!(kolk_ipc_holder, count), 8),
+        ("kolk_ipc_holder.queued", offset!(kolk_ipc_holder, queued), 12),
+        ("kolk_ipc_holder.name", offset!(kolk_ipc_holder, name), 16),
         ("kolk_error.code", offset!(kolk_error, code), 0),
         ("kolk_error.text", offset!(kolk_error, text), 4),
         ("kolk_error.final", offset!(kolk_error, r#final), 255),
