@@ -7,7 +7,7 @@
 #             An adapter's header has an example as well, which is linked with the adapter. Heaps are for 64 bits.
 #   pages     README.md and docs/*.md: a C or C++ block with an #include compiles without a warning; a C block
 #             with a main equals a program of examples/ exactly; in a block that calls a compiler, the commands after a
-#             $ print the lines that follow them
+#             $ print the lines that follow them; they find the blocks that begin with /* NAME.c: as these files
 # KOLK_TEST_EFFORT=quick compiles without optimisation.
 # Usage: CC=... CXX=... printed.sh LIBRARY [ADAPTER ITS-LIBRARY ITS-OPTIONS]...
 # promise: README.md "1 alive, at x ... old handle gives NULL"
@@ -91,6 +91,7 @@ for page in README.md docs/*.md; do
   done
   case $name in
     README | docs_threads | docs_heap) expected=$programs ;;
+    docs_processes) expected=$compiled ;;
     docs_resource) expected=$((programs * compiled)) ;;
     docs_bindings | docs_cpp) expected=$compiled ;;
     *) continue ;;
@@ -123,8 +124,12 @@ run_all() { # COMMANDS
   while IFS= read -r command; do once "$command" || break; done <<< "$1"
 }
 mkdir "$folder/said"
-for name in README docs_threads docs_resource docs_heap; do
+for name in README docs_threads docs_resource docs_heap docs_processes; do
   run=0
+  for block in "$folder/pages/$name"_*.c; do
+    file=$(sed -n '1s|^/\* \([a-z]*\.c\): .*|\1|p' "$block")
+    [[ -z $file ]] || cp "$block" "$folder/clone/$file"
+  done
   for block in "$folder/pages/$name"_*.text; do
     commands=$(sed -n 's/^\$ //p' "$block")
     [[ $commands == *"cc -O2"* ]] || continue
