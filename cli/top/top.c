@@ -136,6 +136,7 @@ static void write_json(cli_context *cli, int64_t process, const char *program, c
         cli_json_text(&json, "name", pool->name);
         cli_json_text(&json, "kind", pool->kind);
         cli_json_count(&json, "nth", pool->nth);
+        if (*pool->held_by) cli_json_text(&json, "held_by", pool->held_by);
         cli_json_count(&json, "object_size", pool->size);
         cli_json_count(&json, "alive", pool->alive);
         cli_json_count(&json, "capacity", pool->capacity);
@@ -167,6 +168,8 @@ static void write_table(cli_context *cli, const top_view *view, const top_pool *
             fprintf(table.rows, "%s%c", cell, n + 1 < columns ? '\t' : '\n');
         }
     cli_table_end(&table, cli);
+    for (size_t row = 0; row < count; row++)
+        if (*order[row]->held_by) fprintf(cli->out, "%s: %s\n", order[row]->name, order[row]->held_by);
     if (view->count == 0)
         fputs("There is kolk in this process, but no pool at this moment.\n", cli->out);
     else if (count == 0)

@@ -47,6 +47,14 @@ static void add_point(top_pool *pool, double now) {
     pool->points[pool->n_points++] = (top_point){now, (double)pool->alive};
 }
 
+static void update_holder(top_pool *pool, const json_t *seen) {
+    const json_t *most = json_array_get(json_object_get(seen, "places"), 0);
+    char by[TOP_TEXT];
+    copy_text(by, sizeof by, most, "by");
+    *pool->held_by = 0;
+    if (*by) snprintf(pool->held_by, sizeof pool->held_by, "%s by %s", cli_count(top_number(most, "alive")).text, by);
+}
+
 static void update(top_pool *pool, const json_t *seen, double now, double before) {
     uint64_t allocs = pool->allocs, objects;
     bool had_allocs = pool->has_allocs;
@@ -71,6 +79,7 @@ static void update(top_pool *pool, const json_t *seen, double now, double before
     pool->allocs_per_second = pool->has_allocs && had_allocs && pool->allocs >= allocs && now > before
                                   ? (double)(pool->allocs - allocs) / (now - before)
                                   : NAN;
+    update_holder(pool, seen);
     add_point(pool, now);
     if (pool->n_points >= LEAST_POINTS) pool->trend = top_trend_of(pool->points, pool->n_points);
     pool->creeps = pool->trend.confidence >= TOP_SURE && pool->trend.slope > 0;

@@ -58,6 +58,13 @@ while [ "$(cat /proc/$server/comm)" != sleep ]; do :; done
 refused 3 "process $server: there is no kolk in this process" top "$server"
 kill "$server"
 
+begin "$program" frames
+run 0 "$kolk" top -d 10 --filter frames "$server"
+prints '^frames  *ipc  *3  *9  ' "^frames: 3 by process $server (top_server)\$"
+run 0 "$kolk" top --json -d 10 --filter frames "$server"
+prints "\"held_by\": \"3 by process $server (top_server)\""
+kill -9 "$server"
+
 cp "$program" stripped
 if strip stripped 2> err; then
   begin ./stripped

@@ -1,5 +1,5 @@
 /* The process that top.sh and top.py look into: sessions creep, the only ticket is taken and a thread waits for it,
- * requests come and go. Says "ready" when all of that has begun. */
+ * requests come and go. With an argument, there is a pool between processes, too. Says "ready" when all of that has begun. */
 #define _DEFAULT_SOURCE /* usleep */
 #include <kolk/kolk.h>
 #include <pthread.h>
@@ -32,7 +32,16 @@ static bool somebody_waits(void) {
     return stats.waiting == 1;
 }
 
-int main(void) {
+static void have_frames(void) {
+    static kolk_ipc frames;
+    if (kolk_ipc_init(&frames, &(kolk_ipc_desc){.name = "frames", .object_size = 8, .capacity = 9}) != KOLK_OK) exit(1);
+    for (int i = 0; i < 3; i++)
+        if (!kolk_ipc_alloc(&frames)) exit(1);
+}
+
+int main(int argc, char **argv) {
+    (void)argv;
+    if (argc > 1) have_frames();
     const kolk_pool_desc many = {.name = "sessions", .capacity = 100, .max_capacity = 1000000};
     const kolk_shared_desc some = {.name = "requests", .capacity = 100},
                            one = {.name = "ti\033[2Jckets", .capacity = 1};
