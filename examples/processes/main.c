@@ -3,11 +3,11 @@
  *
  *     capture ---> queue CAPTURED ---> an analyser ---> queue DONE ---> capture
  *
- * A frame has one owner at any time: a process, or a queue. So an analyser that dies leaves its frames to whoever notices
- * it first, whose hook puts them into DONE, too. To watch it live, raise FRAMES and enter `kolk top` in another terminal:
- * it shows the pool in each process, and who holds how many frames.
+ * A frame has one owner at any time: a process, or a queue. So an analyser that dies leaves its frames to whoever
+ * notices it first, whose hook puts them into DONE, too. To watch it live, raise FRAMES and enter `kolk top` in
+ * another terminal: it shows the pool in each process, and who holds how many frames.
  *
- * The analysers are children here, which have the pool already. docs/processes.md has programs that send it to others. */
+ * The analysers are children here, which have the pool already. docs/processes.md has programs that send it on. */
 #define _POSIX_C_SOURCE 200809L
 #include "kolk.h"
 #include <poll.h>

@@ -351,10 +351,10 @@ typedef enum kolk_stats_format {
     KOLK_STATS_TEXT = 0, /* a table for people: name, kind, size, alive, peak, capacity, failed, bytes. A second table
                             * lists the pools that threads have waited for: waiting, waits. A third table lists resource
                             * pools: max, in use, idle, waiting, borrows, full, timeouts ... For pools with the debug
-                            * setting `sites`, it lists where the live objects were allocated; for pools between processes, which process holds
-                            * how many */
+                            * setting `sites`, it lists where the live objects were allocated; for pools between
+                            * processes, which process holds how many */
     KOLK_STATS_JSON,     /* every field, as {"pools": [{"name": "bullets", ...}, ...]} and a newline; with `sites`, also
-                            * "places": [{"alive": 3, "by": "fire+0x2c (weapons.c:41)"}, ...], and for pools between processes
+                            * "places": [{"alive": 3, "by": "fire+0x2c (weapons.c:41)"}, ...]; for pools between
                             * [{"alive": 900, "by": "process 4711 (capture)"}, ...] */
     KOLK_STATS_OPENMETRICS, /* OpenMetrics 1.0: kolk_alive{pool="bullets",kind="pool"} 17, ... # EOF. Resource pools
                              * also have OpenTelemetry's db_client_connection_... and kolk_resource_... */

@@ -140,9 +140,9 @@ typedef struct kolk_ipc {
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
-/* Makes a pool in a new file without a name, whose size is sealed. If the status is not KOLK_OK (the descriptor breaks a
- * rule, KOLK_NO_MEMORY, KOLK_NO_LOCKS or KOLK_NEEDS_LINUX), *pool is left all zero. Cost: O(capacity / 64), apart from
- * the system's work. */
+/* Makes a pool in a new file without a name, whose size is sealed. If the status is not KOLK_OK (the descriptor breaks
+ * a rule, KOLK_NO_MEMORY, KOLK_NO_LOCKS or KOLK_NEEDS_LINUX), *pool is left all zero. Cost: O(capacity / 64), apart
+ * from the system's work. */
 KOLK_FOLDED_INLINE_ kolk_status kolk_ipc_init(kolk_ipc *pool, const kolk_ipc_desc *desc);
 
 /* The same in a file of yours, which must be empty and open for reading and writing: one with huge pages (memfd_create

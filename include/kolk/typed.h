@@ -15,9 +15,9 @@
  *
  * C++ has the classes of kolk.hpp, which construct and destroy objects. These macros work there too: `kolk_pool_desc
  * desc = {}; desc.capacity = 256; bullets_init(&pool, &desc);`, or in C++20 `kolk_pool_desc desc{.capacity = 256};`.
- * Pools, shared pools and pools between processes of a type with a destructor do not compile. Slot maps and queues copy bytes: if a type is not
- * trivially copyable, they do not compile. Snapshots copy bytes too, but the compiler cannot check that. A copy of a
- * typed pool does not compile, unless it is a resource pool.
+ * Pools, shared pools and pools between processes of a type with a destructor do not compile. Slot maps and queues copy
+ * bytes: if a type is not trivially copyable, they do not compile. Snapshots copy bytes too, but the compiler cannot
+ * check that. A copy of a typed pool does not compile, unless it is a resource pool.
  *
  * A semicolon after this macro, and after the others that make functions, is optional. In C, the last line of a file
  * needs it.

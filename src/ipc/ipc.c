@@ -3,10 +3,10 @@
  *     block     | header | processes | queues | hints | lives | rings | slots |      one file, which all of them map
  *     life      | generation | pushes | queued? | owner |                           64 bits for each slot
  *
- * **The life of a slot is all that is true about it.** It says in one word whether the slot is free, and whose object it
- * has. An alloc changes it from free to owned, a free back, a push from owned to queued, and a pop from queued to owned:
- * each by one compare-and-exchange, which is the moment when it takes effect. So there is no moment at which a process
- * could die and leave a slot that is neither free nor somebody's. Everything else in the block is a hint, or is
+ * **The life of a slot is all that is true about it.** It says in one word whether the slot is free, and whose object
+ * it has. An alloc changes it from free to owned, a free back, a push from owned to queued, and a pop from queued to
+ * owned: each by one compare-and-exchange, which is the moment when it takes effect. So there is no moment at which a
+ * process could die and leave a slot that is neither free nor somebody's. Everything else in the block is a hint, or is
  * completed by the next who meets it:
  *
  *     hints     a bit for a slot that is probably free (slot_set.h). A bit too many costs an alloc a vain attempt; one
@@ -24,7 +24,7 @@
  *
  * Invariants (kolk_ipc_is_valid, while nobody is inside a call):
  *     I1  a free slot has no owner, no pushes and is not queued; an owner is 0 or at most max_processes
- *     I2  each queue has a head that is not behind its tail, at most queue_capacity entries, and empty cells around them
+ *     I2  each queue has a head that is not behind its tail, at most queue_capacity entries, and empty cells around it
  *     I3  a slot is queued if and only if exactly one ring has it
  *     I4  hints are of slots, and the summary has a bit for each word that has hints
  *     I5  while `searching` is set, each free slot has a hint, or is among those that a thread keeps to itself */

@@ -1,8 +1,8 @@
 /* ipc_hints.c: finds free slots. A hint is a bit for a slot that is probably free: see ipc.c.
  *
  * Searching. An alloc that finds no hint sets `searching` and looks at all lives. It gives each free slot a hint; the
- * slots' hints were on their way somewhere, or gone. If there is none, the alloc fails. While `searching` is set, a free
- * gives its slot a hint at once, where all find it, and then counts in `returns`. So if an alloc finds no hint and
+ * slots' hints were on their way somewhere, or gone. If there is none, the alloc fails. While `searching` is set, a
+ * free gives its slot a hint at once, where all find it, and then counts in `returns`. So if an alloc finds no hint and
  * `returns` is what it was when this process last searched in vain, nothing has become free since, and it need not
  * search again. The alloc sets `searching` before it looks at the lives, and a free changes the life before it reads
  * `searching`; all four are sequentially consistent, so at least one sees what the other wrote (Dekker). Hence NULL
@@ -16,7 +16,8 @@
 
 /* ---- Hints ------------------------------------------------------------------------------------------------------- */
 
-/* The hints that a thread keeps to itself: slots of one word from which it allocates, and of one into which it frees. */
+/* The hints that a thread keeps to itself: slots of one word from which it allocates, and of one into which it
+ * frees. */
 typedef struct hints {
     uint64_t serial; /* of the pool */
     uint32_t word, freed_word;

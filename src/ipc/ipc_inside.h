@@ -170,8 +170,8 @@ typedef struct ipc_wait {
     bool slept;
 } ipc_wait;
 
-/* Call it when a look has found nothing. Polls, prepares to sleep, or sleeps: the caller then looks again. Returns false
- * if the deadline has passed. */
+/* Call it when a look has found nothing. Polls, prepares to sleep, or sleeps: the caller then looks again. Returns
+ * false if the deadline has passed. */
 bool kolk_ipc_wait_(kolk_ipc *pool, ipc_event *on, ipc_wait *me);
 
 /* Call it when the wait is over, with whether there is more for others. */

@@ -1,10 +1,10 @@
 /* ipc_recover.c: which process this is, and what the dead have left.
  *
- * Process n holds the lock of byte n of the file for its whole life (between.h). The system releases it when the process
- * ends, and no sooner. So who gets the lock of another process's byte knows that this process is dead, and keeps the
- * lock while it recovers what the dead process has left. Nobody else can take the number meanwhile, and if the one who
- * recovers dies too, its own lock and this one are released together, and the next begins anew. The record says `used`
- * until the recovery is complete.
+ * Process n holds the lock of byte n of the file for its whole life (between.h). The system releases it when the
+ * process ends, and no sooner. So who gets the lock of another process's byte knows that this process is dead, and
+ * keeps the lock while it recovers what the dead process has left. Nobody else can take the number meanwhile, and if
+ * the one who recovers dies too, its own lock and this one are released together, and the next begins anew. The record
+ * says `used` until the recovery is complete.
  *
  * 1  A pop at the head of a queue whose object is claimed already is completed, before that slot can have another life
  *    (ipc_queue.c).

@@ -21,17 +21,17 @@
  * A ticket is used once, and a cell contains its lap, so no exchange of a cell or a ticket can succeed late. A claim
  * cannot either. The popper reads the cell, then the life, then the head again. If the head has not moved, nobody had
  * completed the pop of this ticket when the life was read; so the slot had not been freed or pushed again by whoever
- * claims it, and a life that says queued is that of this push. Each push changes the count of pushes in the life, so the
- * exchange fails if anything happened since. For the same reason, recovery completes a claimed pop before it frees the
- * slots of the dead.
+ * claims it, and a life that says queued is that of this push. Each push changes the count of pushes in the life, so
+ * the exchange fails if anything happened since. For the same reason, recovery completes a claimed pop before it frees
+ * the slots of the dead.
  *
  * Full and empty. A cell of this lap that is empty at the head means that nothing is in the queue, because the cells
  * are filled in order. A queue is full if the tail is queue_capacity tickets ahead of the head, and the object at the
  * head is not claimed.
  *
- * The end of a closed queue is an entry, too, behind which nothing is pushed: a push looks at the cell before the tail's
- * first. So a push is either before the end and is popped, or is refused. There are more cells than queue_capacity, for
- * this mark. */
+ * The end of a closed queue is an entry, too, behind which nothing is pushed: a push looks at the cell before the
+ * tail's first. So a push is either before the end and is popped, or is refused. There are more cells than
+ * queue_capacity, for this mark. */
 #include "ipc_inside.h"
 
 #if KOLK_HOSTED

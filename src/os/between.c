@@ -1,10 +1,10 @@
 /* between.c: see between.h.
  *
- * The locks are open file description locks (fcntl(2), F_OFD_SETLK), one byte each. The system releases them when nobody
- * has the open file any more, neither a descriptor nor a mapping. So a lock is kept by a mapping that children do not
- * get (MADV_DONTFORK) and that ends with the process's memory: at any death, after its last instruction, and at an exec.
- * The descriptor is closed at once, so no child, and no program that closes all descriptors, can change that. A fork
- * waits until it is closed, because it takes the process's lock. */
+ * The locks are open file description locks (fcntl(2), F_OFD_SETLK), one byte each. The system releases them when
+ * nobody has the open file any more, neither a descriptor nor a mapping. So a lock is kept by a mapping that children
+ * do not get (MADV_DONTFORK) and that ends with the process's memory: at any death, after its last instruction, and at
+ * an exec. The descriptor is closed at once, so no child, and no program that closes all descriptors, can change that.
+ * A fork waits until it is closed, because it takes the process's lock. */
 #include "system.h"
 
 #include "kolk/base.h"

@@ -1,5 +1,5 @@
-/* between.h: memory that several processes map, and locks that end with the process that has them. Linux only: elsewhere
- * nothing can be made or opened. Not in freestanding builds. */
+/* between.h: memory that several processes map, and locks that end with the process that has them. Linux only:
+ * elsewhere nothing can be made or opened. Not in freestanding builds. */
 #ifndef KOLK_SRC_BETWEEN_H
 #define KOLK_SRC_BETWEEN_H
 
@@ -38,14 +38,14 @@ kolk_access_ kolk_between_access_(int fd);
 void *kolk_between_map_(int fd, size_t size, bool read_only);
 void kolk_between_unmap_(void *start, size_t size);
 
-/* ---- Locks: a file has one for each number ------------------------------------------------------------------------ */
+/* ---- Locks: a file has one for each number ----------------------------------------------------------------------- */
 
 /* A number for the file, which no other file has while this one is mapped. */
 uint64_t kolk_between_identity_(int fd);
 
 /* Opens the file once more, to take locks. The process's lock (lock.h) is held until keep or close. -1: there is no
- * descriptor, no /proc, or no right to write; or somebody has closed `fd`, and it is another file now, whose locks would
- * say that everybody is dead. */
+ * descriptor, no /proc, or no right to write; or somebody has closed `fd`, and it is another file now, whose locks
+ * would say that everybody is dead. */
 int kolk_between_open_(int fd, uint64_t identity);
 
 /* Takes the lock of number n, if nobody has it. */

@@ -133,7 +133,8 @@ void test_orphans() {
     CHECK(hooked.empty());
 }
 
-/* promise: kolk.hpp "See kolk_ipc_init_in and kolk_ipc_attach", "KOLK_OK, why the init or attach failed, or kolk_ipc_" */
+/* promise: kolk.hpp "See kolk_ipc_init_in and kolk_ipc_attach", "KOLK_OK, why the init or attach failed, or
+ * kolk_ipc_" */
 void test_refused() {
     frames pool(wish_for("frames", 4));
     kolk::ipc_options<frame> other;

@@ -574,7 +574,8 @@ static void talk_to(pid_t program) {
     assert_int_equal(kolk_ipc_recover(&pool), 1);
 }
 
-/* promise: "send it over a socket (SCM_RIGHTS), or let a program inherit it", "in this file, which it may then close" */
+/* promise: "send it over a socket (SCM_RIGHTS), or let a program inherit it", "in this file, which it may then
+ * close" */
 static void test_socket(void **state) {
     int ends[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);

@@ -6,8 +6,8 @@
  *     mixers  <--> queue MIXED                                                    and they hold objects
  *     bystander    holds objects, and is never killed
  *
- * Each pusher numbers its messages, so the forwarder and the popper see an order, and see it if a message comes twice or
- * not at all. Only a process that is killed between a pop and its note of it may take one message with it. */
+ * Each pusher numbers its messages, so the forwarder and the popper see an order, and see it if a message comes twice
+ * or not at all. Only a process that is killed between a pop and its note of it may take one message with it. */
 #include "processes.h"
 
 #include <sched.h>

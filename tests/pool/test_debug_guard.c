@@ -103,7 +103,8 @@ static void test_each_byte_of_the_zones(void **state) {
     }
 }
 
-/* After the free of a pinned object, its user writes behind it. The first report leaves the unpin, which is repeated. */
+/* After the free of a pinned object, its user writes behind it. The first report leaves the unpin, which is
+ * repeated. */
 static jmp_buf before_unpin;
 
 static void leave_unpin(const kolk_failure *failure, void *context) {
