@@ -1,5 +1,6 @@
 /* The process that top.sh and top.py look into: sessions creep, the only ticket is taken and a thread waits for it,
- * requests come and go. With an argument, there is a pool between processes, too. Says "ready" when all of that has begun. */
+ * requests come and go. With an argument, there is a pool between processes, too. Says "ready" when all of that has
+ * begun. */
 #define _DEFAULT_SOURCE /* usleep */
 #include <kolk/kolk.h>
 #include <pthread.h>
