@@ -179,7 +179,7 @@ need_bench() {
   need libconcurrentqueue-dev header concurrentqueue/blockingconcurrentqueue.h
   need libtbb-dev header tbb/concurrent_queue.h
   commands g++ valgrind
-  modules libglib2.0-dev=glib-2.0 libaprutil1-dev=apr-util-1 libapr1-dev=apr-1 libtalloc-dev=talloc libzdb-dev=zdb
+  modules libglib2.0-dev=glib-2.0 libaprutil1-dev=apr-util-1 libapr1-dev=apr-1 libtalloc-dev=talloc libzdb-dev=zdb libdpdk-dev=libdpdk
 }
 
 need_fuzz() {

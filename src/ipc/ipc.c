@@ -95,7 +95,7 @@ KOLK_NOINLINE_ void *kolk_ipc_alloc_wait(kolk_ipc *pool, kolk_deadline deadline)
     void *object;
     do object = alloc_or_look(pool, me);
     while (!object && !pool->corrupt && kolk_ipc_wait_(pool, free, &wait));
-    kolk_ipc_end_wait_(pool, free, &wait, object != NULL);
+    if (kolk_ipc_end_wait_(pool, free, &wait) && object) kolk_ipc_call_(free, 1);
     return object ? object : fail_alloc(pool, SITE);
 }
 

@@ -71,10 +71,9 @@ uint32_t kolk_ipc_next_hint_(const kolk_ipc *pool) {
     return slot;
 }
 
-void kolk_ipc_show_hint_(const kolk_ipc *pool, uint32_t slot) {
+void kolk_ipc_show_hints_(const kolk_ipc *pool, uint32_t word, uint64_t freed) {
     kolk_slot_set_ set = hints_of(pool);
-    uint32_t word = slot / 64;
-    put_hints(pool, word, kolk_bits_at_(slot));
+    put_hints(pool, word, freed);
     kolk_fetch_add_(&pool->block->returns, 1, KOLK_SEQ_CST_);
     uint64_t valid = bits_in_word(pool, word),
              bits = kolk_load_(kolk_slot_set_word_(&set, word), KOLK_RELAXED_) & valid;
@@ -85,7 +84,7 @@ void kolk_ipc_show_hint_(const kolk_ipc *pool, uint32_t slot) {
 void kolk_ipc_keep_hint_(const kolk_ipc *pool, uint32_t slot) {
     hints *mine = hints_here(pool);
     if (KOLK_UNLIKELY_(is_searching(pool))) {
-        kolk_ipc_show_hint_(pool, slot);
+        kolk_ipc_show_hints_(pool, slot / 64, kolk_bits_at_(slot));
         return;
     }
     if (mine->freed_word != slot / 64) {

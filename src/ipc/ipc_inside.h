@@ -43,11 +43,12 @@ typedef struct ipc_event {
 
 typedef struct kolk_ipc_queue_ {
     KOLK_ALIGNAS(8) uint64_t tail; /* the next push's ticket */
-    ipc_event room;
+    KOLK_ALIGNAS(8) uint64_t seen; /* a value that `head` had when a push read it */
     unsigned char apart[112];
     KOLK_ALIGNAS(8) uint64_t head; /* the next pop's ticket */
-    ipc_event items;
-    unsigned char apart_too[112];
+    unsigned char apart_too[120];
+    ipc_event room, items; /* both sides read these, and hardly ever write them */
+    unsigned char apart_again[112];
 } ipc_queue;
 
 /* A process. The one that holds the lock of byte n of the file has record n. */
@@ -174,8 +175,8 @@ typedef struct ipc_wait {
  * false if the deadline has passed. */
 bool kolk_ipc_wait_(kolk_ipc *pool, ipc_event *on, ipc_wait *me);
 
-/* Call it when the wait is over, with whether there is more for others. */
-void kolk_ipc_end_wait_(kolk_ipc *pool, ipc_event *on, const ipc_wait *me, bool more);
+/* Call it when the wait is over. Returns true if the thread has slept: then it calls another one if there is more. */
+bool kolk_ipc_end_wait_(kolk_ipc *pool, ipc_event *on, const ipc_wait *me);
 
 /* Wakes a thread that sleeps there, or all of them. */
 void kolk_ipc_call_(ipc_event *at, uint32_t n);
@@ -195,7 +196,9 @@ bool kolk_ipc_search_(kolk_ipc *pool);
 
 /* Keeps the hint of a slot that this thread has just freed, or shows it to all while somebody searches. */
 void kolk_ipc_keep_hint_(const kolk_ipc *pool, uint32_t slot);
-void kolk_ipc_show_hint_(const kolk_ipc *pool, uint32_t slot);
+
+/* Shows the hints of slots of one word, one at least, that this thread has just freed. */
+void kolk_ipc_show_hints_(const kolk_ipc *pool, uint32_t word, uint64_t freed);
 
 /* ---- ipc_ring.c -------------------------------------------------------------------------------------------------- */
 

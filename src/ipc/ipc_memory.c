@@ -18,7 +18,7 @@
 
 #include <string.h>
 
-_Static_assert(sizeof(ipc_block) == 256 && sizeof(ipc_queue) == 256 && sizeof(ipc_process) == 64,
+_Static_assert(sizeof(ipc_block) == 256 && sizeof(ipc_queue) == 384 && sizeof(ipc_process) == 64,
                "processes of other versions read this layout: change IPC_MAGIC");
 _Static_assert(sizeof(void *) != 8 || (sizeof(kolk_ipc) == 224 && sizeof(kolk_ipc_desc) == 80),
                "the layout has changed: raise KOLK_ABI");
@@ -89,8 +89,14 @@ static void point_into_block(kolk_ipc *pool, const ipc_block *header, unsigned c
 
 /* ---- Registry ---------------------------------------------------------------------------------------------------- */
 
-static void list_ipc_stats(const void *pool, kolk_stats *out) {
-    kolk_ipc_stats((const kolk_ipc *)pool, out);
+/* The registry asks for the name first, before the pool has a number: it must not walk over all lives then, because an
+ * attach is O(1). */
+static void list_ipc_stats(const void *given, kolk_stats *out) {
+    const kolk_ipc *pool = (const kolk_ipc *)given;
+    if (pool->number)
+        kolk_ipc_stats(pool, out);
+    else
+        *out = (kolk_stats){.name = pool->name ? pool->name : "", .kind = "ipc"};
 }
 
 static uint32_t list_ipc_holders(const void *pool, kolk_ipc_holder *holders, uint32_t n) {

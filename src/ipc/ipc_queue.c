@@ -43,7 +43,8 @@ KOLK_NOINLINE_ kolk_status kolk_ipc_push(kolk_ipc *pool, uint32_t number, void *
     kolk_status status;
     do status = slot == KOLK_NO_SLOT_ ? KOLK_NOT_OWNER : try_push(pool, in, slot, me);
     while (status == KOLK_FULL && (look_while_waiting(pool, &wait), kolk_ipc_wait_(pool, &in->room, &wait)));
-    kolk_ipc_end_wait_(pool, &in->room, &wait, wait.slept && kolk_ipc_entries_(pool, in) < pool->queue_capacity);
+    if (kolk_ipc_end_wait_(pool, &in->room, &wait) && kolk_ipc_entries_(pool, in) < pool->queue_capacity)
+        kolk_ipc_call_(&in->room, 1);
     if (status == KOLK_OK) call_one(&in->items);
     if (status == KOLK_NOT_OWNER) kolk_ipc_fail_object_(pool, object, "push", SITE);
     return status == KOLK_FULL && deadline.ns > 0 ? KOLK_TIMEOUT : status;
@@ -59,7 +60,7 @@ KOLK_NOINLINE_ void *kolk_ipc_pop(kolk_ipc *pool, uint32_t number, kolk_deadline
     kolk_status status;
     do status = kolk_ipc_take_(pool, in, me, &slot);
     while (status == KOLK_EMPTY && (look_while_waiting(pool, &wait), kolk_ipc_wait_(pool, &in->items, &wait)));
-    kolk_ipc_end_wait_(pool, &in->items, &wait, wait.slept && kolk_ipc_entries_(pool, in));
+    if (kolk_ipc_end_wait_(pool, &in->items, &wait) && kolk_ipc_entries_(pool, in)) kolk_ipc_call_(&in->items, 1);
     if (status != KOLK_OK) return NULL;
     call_one(&in->room);
     return object_at(pool, slot);

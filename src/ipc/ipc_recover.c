@@ -18,6 +18,7 @@
 
 #if KOLK_HOSTED
 
+#include "../base/bits.h"
 #include "../os/between.h"
 #include "../os/clock.h"
 #include "../os/lock.h"
@@ -28,7 +29,7 @@ static ipc_process *process_at(const kolk_ipc *pool, uint32_t n) {
 }
 
 /* Frees an object of a dead process, or gives it to whoever is to have it. Returns false if it had changed hands. */
-static bool end_orphan(kolk_ipc *pool, uint32_t slot, uint64_t life) {
+static bool end_orphan(kolk_ipc *pool, uint32_t slot, uint64_t life, uint64_t *freed) {
     if (pool->on_orphan && pool->me) {
         if (!change_life(pool, slot, life, owned_life(life, pool->me))) return false;
         pool->on_orphan(object_at(pool, slot), pool->context);
@@ -36,15 +37,21 @@ static bool end_orphan(kolk_ipc *pool, uint32_t slot, uint64_t life) {
     }
     if (pool->orphans == KOLK_IPC_KEEP) return change_life(pool, slot, life, owned_life(life, 0));
     if (!change_life(pool, slot, life, next_life(life, 0))) return false;
-    kolk_ipc_show_hint_(pool, slot);
+    *freed |= kolk_bits_at_(slot);
     return true;
 }
 
+/* Shows the hints of 64 slots at once: the exchange of the life is then most of what a slot costs. */
 static uint32_t end_orphans(kolk_ipc *pool, uint32_t n) {
     uint32_t count = 0;
-    for (uint32_t slot = 0; slot < pool->capacity; slot++) {
-        uint64_t life = life_at(pool, slot);
-        if (has_live_object(life) && life_owner(life) == n) count += end_orphan(pool, slot, life);
+    for (uint32_t word = 0; word < kolk_bits_words_(pool->capacity); word++) {
+        uint64_t freed = 0;
+        for (uint64_t left = bits_in_word(pool, word); left; left &= left - 1) {
+            uint32_t slot = word * 64 + kolk_bits_lowest_(left);
+            uint64_t life = life_at(pool, slot);
+            if (has_live_object(life) && life_owner(life) == n) count += end_orphan(pool, slot, life, &freed);
+        }
+        if (freed) kolk_ipc_show_hints_(pool, word, freed);
     }
     return count;
 }

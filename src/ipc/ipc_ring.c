@@ -122,10 +122,15 @@ kolk_status kolk_ipc_take_(const kolk_ipc *pool, ipc_queue *in, uint32_t me, uin
 
 /* ---- Push -------------------------------------------------------------------------------------------------------- */
 
-/* Is the queue full? If a pop at the head is claimed, completes it, and returns false. */
+/* Is the queue full? If a pop at the head is claimed, completes it, and returns false. The head only increases, so a
+ * queue that had room with the head that a push has seen has it still: most pushes need not fetch the head's line from
+ * another processor. */
 static bool is_ring_full(const kolk_ipc *pool, ipc_queue *in, uint64_t tail) {
     uint64_t ticket, cell, life = 0;
-    if (tail - read_ticket(&in->head) < pool->queue_capacity) return false;
+    if (tail - kolk_load_(&in->seen, KOLK_RELAXED_) < pool->queue_capacity) return false;
+    uint64_t now = read_ticket(&in->head);
+    kolk_store_(&in->seen, now, KOLK_RELAXED_);
+    if (tail - now < pool->queue_capacity) return false;
     ipc_head head = look_at_head(pool, in, &ticket, &cell, &life);
     if (head == CLAIMED) complete_pop(pool, in, ticket, cell);
     return head == POPPABLE && tail - ticket >= pool->queue_capacity;

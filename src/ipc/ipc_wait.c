@@ -6,7 +6,7 @@
  * has left, or the other sees `asleep` (Dekker), or the word has changed and the sleeper does not sleep.
  *
  * One call wakes one thread, and others may still sleep. So a thread that has slept sets `asleep` again when it leaves,
- * and wakes the next if there is more. A thread that dies in the middle of any of this can hold up nobody for long,
+ * and only then looks whether there is more, and wakes the next if so (Dekker again). A thread that dies in the middle of any of this can hold up nobody for long,
  * because nobody sleeps for more than 10 milliseconds without looking again. */
 #include "ipc_inside.h"
 
@@ -66,11 +66,11 @@ bool kolk_ipc_wait_(kolk_ipc *pool, ipc_event *on, ipc_wait *me) {
     return true;
 }
 
-void kolk_ipc_end_wait_(kolk_ipc *pool, ipc_event *on, const ipc_wait *me, bool more) {
-    if (!me->slept) return;
+bool kolk_ipc_end_wait_(kolk_ipc *pool, ipc_event *on, const ipc_wait *me) {
+    if (!me->slept) return false;
     kolk_fetch_sub_(&pool->waiting, 1, KOLK_RELAXED_);
     kolk_exchange_(&on->asleep, 1, KOLK_SEQ_CST_);
-    if (more) kolk_ipc_call_(on, 1);
+    return true;
 }
 
 KOLK_NOINLINE_ void kolk_ipc_call_(ipc_event *at, uint32_t n) {
