@@ -11,8 +11,8 @@
  *     recovery   another process has been killed that owned all but 1,024 of the slots: recover
  *     survivor   alloc and free in a third process while that happens to a million slots, or to none ("quiet")
  *
- * The two processes are pinned to two processors. promise: ipc.h "alloc, free, push and pop are O(1)", "attach is O(1)",
- * "A push that finds a sleeper makes one system call" */
+ * The two processes are pinned to two processors. promise: ipc.h "alloc, free, push and pop are O(1)", "attach is
+ * O(1)", "A push that finds a sleeper makes one system call" */
 #include "ways.h"
 
 #include <array>

@@ -354,7 +354,7 @@ typedef enum kolk_stats_format {
                             * setting `sites`, it lists where the live objects were allocated; for pools between
                             * processes, which process holds how many */
     KOLK_STATS_JSON,     /* every field, as {"pools": [{"name": "bullets", ...}, ...]} and a newline; with `sites`, also
-                            * "places": [{"alive": 3, "by": "fire+0x2c (weapons.c:41)"}, ...]; of a pool between processes
+                            * "places": [{"alive": 3, "by": "fire+0x2c (weapons.c:41)"}, ...]; between processes
                             * [{"alive": 900, "by": "process 4711 (capture)"}, ...] */
     KOLK_STATS_OPENMETRICS, /* OpenMetrics 1.0: kolk_alive{pool="bullets",kind="pool"} 17, ... # EOF. Resource pools
                              * also have OpenTelemetry's db_client_connection_... and kolk_resource_... */

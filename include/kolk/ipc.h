@@ -127,7 +127,7 @@ typedef struct kolk_ipc {
     uint8_t orphans;
     KOLK_ALIGNAS(8) uint64_t file;   /* its identity (src/os/between.h) */
     KOLK_ALIGNAS(8) uint64_t serial; /* unique in the process */
-    KOLK_ALIGNAS(8) uint64_t seen;   /* the block's `returns` when the last search found no free slot */
+    KOLK_ALIGNAS(8) uint64_t seen;   /* the block's `search` when the last one found no free slot */
     KOLK_ALIGNAS(8) uint64_t failed;
     KOLK_ALIGNAS(8) uint64_t waits;
     KOLK_ALIGNAS(8) uint64_t looked; /* kolk_now_ns_ when it last looked for dead processes */
@@ -145,8 +145,8 @@ typedef struct kolk_ipc {
  * from the system's work. */
 KOLK_FOLDED_INLINE_ kolk_status kolk_ipc_init(kolk_ipc *pool, const kolk_ipc_desc *desc);
 
-/* The same in a file of yours, which must be empty and open for reading and writing: one with huge pages (memfd_create
- * with MFD_HUGETLB), or one that gets a name when it is complete (O_TMPFILE and linkat). It stays yours, and is sealed
+/* The same in a file of yours, which must be empty and open for reading and writing, such as one that gets a name when
+ * it is complete (O_TMPFILE and linkat). It stays yours, and is sealed
  * if it can be. KOLK_NOT_EMPTY: it is not empty. */
 KOLK_FOLDED_INLINE_ kolk_status kolk_ipc_init_in(kolk_ipc *pool, int fd, const kolk_ipc_desc *desc);
 

@@ -1,13 +1,16 @@
 /* ipc_hints.c: finds free slots. A hint is a bit for a slot that is probably free: see ipc.c.
  *
- * Searching. An alloc that finds no hint sets `searching` and looks at all lives. It gives each free slot a hint; the
- * slots' hints were on their way somewhere, or gone. If there is none, the alloc fails. While `searching` is set, a
- * free gives its slot a hint at once, where all find it, and then counts in `returns`. So if an alloc finds no hint and
- * `returns` is what it was when this process last searched in vain, nothing has become free since, and it need not
- * search again. The alloc sets `searching` before it looks at the lives, and a free changes the life before it reads
- * `searching`; all four are sequentially consistent, so at least one sees what the other wrote (Dekker). Hence NULL
- * proves that at one moment no slot was free: when `returns` was read for the second time, every slot that was seen
- * alive was still alive, or its free had not returned yet. A free that fills half a word of hints ends the search. */
+ * Searching. An alloc that finds no hint makes `search` odd and looks at all lives. It gives each free slot a hint; the
+ * slots' hints were on their way somewhere, or gone. If there is none, the alloc fails. While `search` is odd, a free
+ * gives its slot a hint at once, where all find it, and then adds 2. So if an alloc finds no hint and `search` is what
+ * it was when this process last searched in vain, nothing has become free since, and it need not search again. A free
+ * that fills half a word of hints ends the search, by making the word even; if anything has happened meanwhile, it does
+ * not. One word for both, because a search that ended and one that began later would else look alike.
+ *
+ * The alloc makes `search` odd before it looks at the lives, and a free changes the life before it reads `search`; all
+ * four are sequentially consistent, so at least one sees what the other wrote (Dekker). Hence NULL proves that at one
+ * moment no slot was free: when `search` was read for the second time, every slot that was seen alive was still alive,
+ * or its free had not returned yet. */
 #include "ipc_inside.h"
 
 #if KOLK_HOSTED
@@ -39,7 +42,14 @@ static void put_hints(const kolk_ipc *pool, uint32_t word, uint64_t bits) {
 }
 
 static bool is_searching(const kolk_ipc *pool) {
-    return kolk_load_(&pool->block->searching, KOLK_SEQ_CST_);
+    return kolk_load_(&pool->block->search, KOLK_SEQ_CST_) & 1;
+}
+
+#define ONE_RETURN 2u
+
+/* Begins or ends the search, unless something has happened since the word was read. */
+static void step_search(const kolk_ipc *pool, uint64_t seen) {
+    kolk_compare_exchange_(&pool->block->search, &seen, seen + 1, KOLK_SEQ_CST_, KOLK_RELAXED_);
 }
 
 /* Takes the hints of a word that others can see: not more than each 64th of all, so that others find some too. */
@@ -74,10 +84,11 @@ uint32_t kolk_ipc_next_hint_(const kolk_ipc *pool) {
 void kolk_ipc_show_hints_(const kolk_ipc *pool, uint32_t word, uint64_t freed) {
     kolk_slot_set_ set = hints_of(pool);
     put_hints(pool, word, freed);
-    kolk_fetch_add_(&pool->block->returns, 1, KOLK_SEQ_CST_);
+    uint64_t search = kolk_fetch_add_(&pool->block->search, ONE_RETURN, KOLK_SEQ_CST_) + ONE_RETURN;
     uint64_t valid = bits_in_word(pool, word),
              bits = kolk_load_(kolk_slot_set_word_(&set, word), KOLK_RELAXED_) & valid;
-    if (2 * kolk_bits_count_(bits) >= kolk_bits_count_(valid)) kolk_store_(&pool->block->searching, 0, KOLK_SEQ_CST_);
+    bool many = 2 * kolk_bits_count_(bits) >= kolk_bits_count_(valid);
+    if ((search & 1) && many) step_search(pool, search);
     call_one(&pool->block->free);
 }
 
@@ -113,14 +124,14 @@ static bool hint_at_all(const kolk_ipc *pool) {
 }
 
 bool kolk_ipc_search_(kolk_ipc *pool) {
-    ipc_block *block = pool->block;
+    const uint64_t *word = &pool->block->search;
     for (uint32_t rounds = 0; rounds < IPC_MOST_SEARCHES; rounds++) {
-        bool others = kolk_exchange_(&block->searching, 1, KOLK_SEQ_CST_);
-        uint64_t returns = kolk_load_(&block->returns, KOLK_SEQ_CST_);
-        if (others && returns == kolk_load_(&pool->seen, KOLK_RELAXED_)) return false;
+        uint64_t search = kolk_load_(word, KOLK_SEQ_CST_);
+        if (!(search & 1)) step_search(pool, search++);
+        if (search == kolk_load_(&pool->seen, KOLK_RELAXED_)) return false;
         if (hint_at_all(pool)) return true;
-        if (!is_searching(pool) || kolk_load_(&block->returns, KOLK_SEQ_CST_) != returns) continue;
-        kolk_store_(&pool->seen, returns, KOLK_RELAXED_);
+        if (kolk_load_(word, KOLK_SEQ_CST_) != search) continue;
+        kolk_store_(&pool->seen, search, KOLK_RELAXED_);
         return false;
     }
     note_corruption(pool);

@@ -66,10 +66,9 @@ typedef struct kolk_ipc_block_ {
     uint32_t object_align, capacity, queues, queue_capacity, max_processes, version, tag, orphans;
     char name[IPC_NAME_ROOM];
     unsigned char apart[36];
-    uint32_t searching; /* free slots that have no hint are being searched for: see ipc.c */
     ipc_event free;
-    unsigned char apart_too[52];
-    KOLK_ALIGNAS(8) uint64_t returns; /* how often slots became free while `searching` was set */
+    unsigned char apart_too[56];
+    KOLK_ALIGNAS(8) uint64_t search; /* odd: free slots without a hint are searched for (ipc_hints.c) */
     unsigned char apart_again[56];
 } ipc_block;
 
@@ -232,7 +231,8 @@ uint32_t kolk_ipc_join_again_(kolk_ipc *pool);
 
 /* The number of this process; 0: it can change nothing. */
 static inline uint32_t number_here(kolk_ipc *pool) {
-    return KOLK_UNLIKELY_(pool->forks != kolk_forks_now_()) ? kolk_ipc_join_again_(pool) : pool->me;
+    uint32_t forks = kolk_raw_load_(&pool->forks, KOLK_ACQUIRE_); /* partner: kolk_ipc_join_ */
+    return KOLK_UNLIKELY_(forks != kolk_forks_now_()) ? kolk_ipc_join_again_(pool) : pool->me;
 }
 
 /* Looks for dead processes, if that was not done in the last `ns`. Returns true if slots have become free. */

@@ -12,8 +12,8 @@
  * 3  Whatever still has the dead owner's number is an orphan. That includes an object that it was about to push: it is
  *    marked as queued, but no queue has it.
  *
- * A free of the dead that had just changed the life may have left no hint. So `returns` counts at the end, and the next
- * alloc that finds no hint searches. */
+ * A free of the dead that had just changed the life may have left no hint. So this counts as a return at the end, and
+ * the next alloc that finds no hint searches. */
 #include "ipc_inside.h"
 
 #if KOLK_HOSTED
@@ -60,7 +60,7 @@ static uint32_t end_orphans(kolk_ipc *pool, uint32_t n) {
 static uint32_t recover_process(kolk_ipc *pool, uint32_t n) {
     kolk_ipc_settle_(pool, n);
     uint32_t count = end_orphans(pool, n);
-    kolk_fetch_add_(&pool->block->returns, 1, KOLK_SEQ_CST_);
+    kolk_fetch_add_(&pool->block->search, 2, KOLK_SEQ_CST_);
     kolk_store_(&process_at(pool, n)->used, 0, KOLK_SEQ_CST_);
     return count;
 }
@@ -140,7 +140,7 @@ static kolk_status lock_any_number(kolk_ipc *pool, uint32_t *n) {
 kolk_status kolk_ipc_join_(kolk_ipc *pool) {
     uint32_t n, count;
     kolk_forks_watch_();
-    pool->forks = kolk_forks_now_();
+    uint32_t forks = kolk_forks_now_();
     kolk_status status = lock_any_number(pool, &n);
     if (status != KOLK_OK) return status;
     ipc_process *process = process_at(pool, n);
@@ -149,6 +149,7 @@ kolk_status kolk_ipc_join_(kolk_ipc *pool) {
     kolk_between_name_(process->name);
     kolk_store_(&process->used, 1, KOLK_SEQ_CST_);
     pool->me = n;
+    kolk_store_(&pool->forks, forks, KOLK_RELEASE_); /* partner: number_here */
     recover_all(pool, &count);
     return KOLK_OK;
 }

@@ -6,8 +6,9 @@
  * has left, or the other sees `asleep` (Dekker), or the word has changed and the sleeper does not sleep.
  *
  * One call wakes one thread, and others may still sleep. So a thread that has slept sets `asleep` again when it leaves,
- * and only then looks whether there is more, and wakes the next if so (Dekker again). A thread that dies in the middle of any of this can hold up nobody for long,
- * because nobody sleeps for more than 10 milliseconds without looking again. */
+ * and only then looks whether there is more, and wakes the next if so (Dekker again). A thread that dies in the middle
+ * of any of this can hold up nobody for long, because nobody sleeps for more than 10 milliseconds without looking
+ * again. */
 #include "ipc_inside.h"
 
 #if KOLK_HOSTED

@@ -92,8 +92,7 @@ static void write_into_block(void) {
         start[below(IPC_HEADER)] = (unsigned char)below(256);
         return;
     case 2:
-        block->searching = below(2);
-        block->returns = below(2) ? block->returns + below(3) - 1 : next_random(&randoms);
+        block->search = below(2) ? block->search + below(5) - 2 : next_random(&randoms);
         block->free.asleep = below(2);
         return;
     case 3:
