@@ -67,7 +67,7 @@ byte lock[NUMBERS + 1]; /* NONE, or process + 1 */
 
 byte cells[CELLS], head, tail;
 #else
-byte hints = 3, returns;
+byte hints, returns;
 bool searching;
 #endif
 
@@ -647,7 +647,9 @@ init {
     d_step {
         for (i : 0 .. PROCESSES - 1) { used[i + 1] = true; lock[i + 1] = i + 1 }
 #if PART == 1
-        for (i : 0 .. CELLS - 1) { cells[i] = 0 }
+        skip
+#else /* process 1 owns all slots */
+        for (i : 0 .. SLOTS - 1) { life[i] = ONE_LIFE + 1; owner[i] = 1 }
 #endif
     }
     atomic {
