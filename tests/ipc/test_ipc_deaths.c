@@ -118,9 +118,9 @@ static void pop_what_was_pushed(void) {
     assert_null(kolk_ipc_pop(&pool, 0, KOLK_NOW));
 }
 
-/* promise: "If a process ends without a deinit ... When a process dies", "Objects that it has pushed stay in their
+/* promise: "If a process ends without a deinit", "Objects that it has pushed stay in their
  * queue", "The system tells that a process has ended ... also at exec", "An object that it had pushed is in the queue",
- * "Looks for dead processes now ... owned" */
+ * "Looks for dead processes now" */
 static void test_ends(void **state) {
     static void (*const ends[])(void) = {hold_and_exit, hold_and_end, hold_and_abort, hold_and_crash};
     for (size_t n = 0; n < LENGTH_OF(ends); n++) {
