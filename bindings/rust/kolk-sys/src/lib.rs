@@ -772,18 +772,19 @@ pub struct kolk_ipc {
     pub recovering: u32,
     pub wrong_pool: u32,
     pub fd: i32,
-    pub lock_fd: i32,
     pub shift: u8,
     pub read_only: bool,
     pub trap_full: bool,
     pub corrupt: u8,
     pub orphans: u8,
+    pub file: u64,
     pub serial: u64,
     pub seen: u64,
     pub failed: u64,
     pub waits: u64,
     pub looked: u64,
     pub waiting: u32,
+    pub lock_kept: *mut c_void,
     pub name: *const c_char,
     pub on_orphan: Option<unsafe extern "C" fn(object: *mut c_void, context: *mut c_void)>,
     pub context: *mut c_void,
@@ -1675,12 +1676,12 @@ extern "C" {
     pub fn kolk_heap_memory_size(desc: *const kolk_heap_desc) -> usize;
 
     // kolk/ipc.h
-    /// Makes a pool in a new file without a name, whose size is sealed. If the status is not KOLK_OK (the descriptor breaks a
-    /// rule, KOLK_NO_MEMORY, KOLK_NO_LOCKS or KOLK_NEEDS_LINUX), \*pool is left all zero. Cost: O(capacity / 64), apart from
-    /// the system's work.
+    /// Makes a pool in a new file without a name, whose size is sealed. If the status is not KOLK_OK (the descriptor breaks
+    /// a rule, KOLK_NO_MEMORY, KOLK_NO_LOCKS or KOLK_NEEDS_LINUX), \*pool is left all zero. Cost: O(capacity / 64), apart
+    /// from the system's work.
     pub fn kolk_ipc_init(pool: *mut kolk_ipc, desc: *const kolk_ipc_desc) -> kolk_status;
-    /// The same in a file of yours, which must be empty and open for reading and writing: one with huge pages (memfd_create
-    /// with MFD_HUGETLB), or one that gets a name when it is complete (O_TMPFILE and linkat). It stays yours, and is sealed
+    /// The same in a file of yours, which must be empty and open for reading and writing, such as one that gets a name when
+    /// it is complete (O_TMPFILE and linkat). It stays yours, and is sealed
     /// if it can be. KOLK_NOT_EMPTY: it is not empty.
     pub fn kolk_ipc_init_in(pool: *mut kolk_ipc, fd: c_int, desc: *const kolk_ipc_desc) -> kolk_status;
     /// Attaches the calling process to the pool in this file, which it may then close. The descriptor may be all zero; what
@@ -1698,8 +1699,8 @@ extern "C" {
     /// Leaves the pool, and leaves \*pool all zero. Objects that this process owns become orphans, without the hook. No
     /// thread of this process may be inside a call. The other processes go on; the last one takes the pool with it.
     pub fn kolk_ipc_deinit(pool: *mut kolk_ipc);
-    /// Returns KOLK_OK, or why this process can do no more: KOLK_CORRUPT, KOLK_READ_ONLY, in a fork's child
-    /// KOLK_TOO_MANY_PROCESSES or KOLK_NO_LOCKS, or KOLK_NO_DESCRIPTOR if it is all zero.
+    /// Returns KOLK_OK, or why this process can do no more: KOLK_CORRUPT, KOLK_READ_ONLY, in a fork's child that
+    /// gets no number KOLK_TOO_MANY_PROCESSES, or KOLK_NO_DESCRIPTOR if it is all zero.
     pub fn kolk_ipc_status(pool: *mut kolk_ipc) -> kolk_status;
     /// Returns an object, which this process owns, or NULL if no slot is free. Before it returns NULL it looks for dead
     /// processes, but at most once in a millisecond.
@@ -2220,7 +2221,7 @@ const _: () = {
     assert!(size_of::<kolk_heap>() == 200 && align_of::<kolk_heap>() == 8);
     assert!(size_of::<kolk_heap_class_stats>() == 136 && align_of::<kolk_heap_class_stats>() == 8);
     assert!(size_of::<kolk_ipc_desc>() == 80 && align_of::<kolk_ipc_desc>() == 8);
-    assert!(size_of::<kolk_ipc>() == 208 && align_of::<kolk_ipc>() == 8);
+    assert!(size_of::<kolk_ipc>() == 224 && align_of::<kolk_ipc>() == 8);
     assert!(size_of::<kolk_ipc_cursor>() == 24 && align_of::<kolk_ipc_cursor>() == 8);
     assert!(size_of::<kolk_ipc_holder>() == 32 && align_of::<kolk_ipc_holder>() == 4);
     assert!(size_of::<kolk_error>() == 256 && align_of::<kolk_error>() == 4);
@@ -2583,21 +2584,22 @@ fn offsets() {
         ("kolk_ipc.recovering", offset!(kolk_ipc, recovering), 112),
         ("kolk_ipc.wrong_pool", offset!(kolk_ipc, wrong_pool), 116),
         ("kolk_ipc.fd", offset!(kolk_ipc, fd), 120),
-        ("kolk_ipc.lock_fd", offset!(kolk_ipc, lock_fd), 124),
-        ("kolk_ipc.shift", offset!(kolk_ipc, shift), 128),
-        ("kolk_ipc.read_only", offset!(kolk_ipc, read_only), 129),
-        ("kolk_ipc.trap_full", offset!(kolk_ipc, trap_full), 130),
-        ("kolk_ipc.corrupt", offset!(kolk_ipc, corrupt), 131),
-        ("kolk_ipc.orphans", offset!(kolk_ipc, orphans), 132),
-        ("kolk_ipc.serial", offset!(kolk_ipc, serial), 136),
-        ("kolk_ipc.seen", offset!(kolk_ipc, seen), 144),
-        ("kolk_ipc.failed", offset!(kolk_ipc, failed), 152),
-        ("kolk_ipc.waits", offset!(kolk_ipc, waits), 160),
-        ("kolk_ipc.looked", offset!(kolk_ipc, looked), 168),
-        ("kolk_ipc.waiting", offset!(kolk_ipc, waiting), 176),
-        ("kolk_ipc.name", offset!(kolk_ipc, name), 184),
-        ("kolk_ipc.on_orphan", offset!(kolk_ipc, on_orphan), 192),
-        ("kolk_ipc.context", offset!(kolk_ipc, context), 200),
+        ("kolk_ipc.shift", offset!(kolk_ipc, shift), 124),
+        ("kolk_ipc.read_only", offset!(kolk_ipc, read_only), 125),
+        ("kolk_ipc.trap_full", offset!(kolk_ipc, trap_full), 126),
+        ("kolk_ipc.corrupt", offset!(kolk_ipc, corrupt), 127),
+        ("kolk_ipc.orphans", offset!(kolk_ipc, orphans), 128),
+        ("kolk_ipc.file", offset!(kolk_ipc, file), 136),
+        ("kolk_ipc.serial", offset!(kolk_ipc, serial), 144),
+        ("kolk_ipc.seen", offset!(kolk_ipc, seen), 152),
+        ("kolk_ipc.failed", offset!(kolk_ipc, failed), 160),
+        ("kolk_ipc.waits", offset!(kolk_ipc, waits), 168),
+        ("kolk_ipc.looked", offset!(kolk_ipc, looked), 176),
+        ("kolk_ipc.waiting", offset!(kolk_ipc, waiting), 184),
+        ("kolk_ipc.lock_kept", offset!(kolk_ipc, lock_kept), 192),
+        ("kolk_ipc.name", offset!(kolk_ipc, name), 200),
+        ("kolk_ipc.on_orphan", offset!(kolk_ipc, on_orphan), 208),
+        ("kolk_ipc.context", offset!(kolk_ipc, context), 216),
         ("kolk_ipc_cursor.pool", offset!(kolk_ipc_cursor, pool), 0),
         ("kolk_ipc_cursor.slot", offset!(kolk_ipc_cursor, slot), 8),
         ("kolk_ipc_cursor.end", offset!(kolk_ipc_cursor, end), 12),
