@@ -287,7 +287,7 @@ KOLK_API_ bool kolk_ipc_is_valid(const kolk_ipc *pool);
 /* ---- Inside ------------------------------------------------------------------------------------------------------ */
 
 /* How an init or attach gets its file. */
-enum { KOLK_IPC_NEW_ = -1 };
+#define KOLK_IPC_NEW_ (-1)
 
 KOLK_HOSTED_("pools between processes")
 kolk_status kolk_ipc_init_abi_(kolk_ipc *pool, int fd, const kolk_ipc_desc *desc, size_t type_size, size_t type_align,

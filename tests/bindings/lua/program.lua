@@ -86,7 +86,7 @@ assert(#attached == 8 and attached:get(4 << 8 | 5, "x") == 4)
 local thing = attached:object(4 << 8 | 5)
 for _, write in ipairs{function() attached:new() end, function() attached:delete(5) end, function() attached:clear() end,
   function() attached:set(5, "x", 1) end, function() thing.x = 1 end} do
-  fails("the pool was attached without .writable, to be read", write)
+  fails("the pool was attached to be read", write)
 end
 assert(thing.hp == 4)
 host.finish(number)

@@ -216,8 +216,6 @@ pub struct kolk_ipc_orphans(pub c_int);
 pub const KOLK_IPC_FREE: kolk_ipc_orphans = kolk_ipc_orphans(0);
 pub const KOLK_IPC_KEEP: kolk_ipc_orphans = kolk_ipc_orphans(1);
 
-pub const = -1: c_int = 0;
-
 /// The events that `log` receives.
 #[repr(transparent)]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
