@@ -57,6 +57,7 @@ static bool change_cell(const kolk_ipc *pool, const ipc_queue *in, uint64_t tick
     return kolk_compare_exchange_(cell_at(pool, in, ticket), &from, to, KOLK_SEQ_CST_, KOLK_RELAXED_);
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): it is written */
 static void advance(uint64_t *end, uint64_t ticket) {
     kolk_compare_exchange_(end, &ticket, ticket + 1, KOLK_SEQ_CST_, KOLK_RELAXED_);
 }

@@ -9,7 +9,6 @@
 #include <spawn.h>
 #include <sys/socket.h>
 
-extern char **environ;
 pid_t _Fork(void) __attribute__((weak)); /* NOLINT(readability-redundant-declaration): only since glibc 2.34 */
 
 enum { CAPACITY = 100, HELD = 5, PUSHED = 3 };

@@ -7,7 +7,6 @@ static kolk_ipc pool;
 static void (*disturb)(void);
 static uint64_t steps;
 
-void kolk_chaos_(void);
 void kolk_chaos_(void) {
     void (*now)(void) = disturb;
     if (!now) return;
