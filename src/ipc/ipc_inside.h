@@ -51,9 +51,12 @@ typedef struct kolk_ipc_queue_ {
     unsigned char apart_again[112];
 } ipc_queue;
 
+/* A process may be dead as long as IPC_LIVES stands; IPC_ENDS: what it has left is being recovered. */
+enum { IPC_LIVES = 1, IPC_ENDS = 2 };
+
 /* A process. The one that holds the lock of byte n of the file has record n. */
 typedef struct ipc_process {
-    uint32_t used; /* there may be objects of it */
+    uint32_t used; /* 0: there is no object of it; else IPC_LIVES or IPC_ENDS */
     uint32_t pid;
     char name[16];
     unsigned char apart[40];

@@ -22,6 +22,7 @@
 #include "../os/between.h"
 #include "../os/clock.h"
 #include "../os/lock.h"
+#include "../os/sleep.h"
 
 static ipc_process *process_at(const kolk_ipc *pool, uint32_t n) {
     KOLK_ASSERT_(n > 0 && n <= pool->max_processes);
@@ -58,6 +59,7 @@ static uint32_t end_orphans(kolk_ipc *pool, uint32_t n) {
 
 /* The caller holds the process's lock. */
 static uint32_t recover_process(kolk_ipc *pool, uint32_t n) {
+    kolk_store_(&process_at(pool, n)->used, IPC_ENDS, KOLK_SEQ_CST_);
     kolk_ipc_settle_(pool, n);
     uint32_t count = end_orphans(pool, n);
     kolk_fetch_add_(&pool->block->search, 2, KOLK_SEQ_CST_);
@@ -122,6 +124,15 @@ static uint32_t lock_number(const kolk_ipc *pool, int opened, bool dead) {
     return 0;
 }
 
+#define MOST_NAPS 1000 /* of a millisecond */
+
+/* Does another process hold the lock of a number that may become free: one that joins, leaves, or recovers a third? */
+static bool may_become_free(const kolk_ipc *pool) {
+    for (uint32_t n = 1; n <= pool->max_processes; n++)
+        if (kolk_load_(&process_at(pool, n)->used, KOLK_ACQUIRE_) != IPC_LIVES) return true;
+    return false;
+}
+
 static kolk_status lock_any_number(kolk_ipc *pool, uint32_t *n) {
     int opened = kolk_between_open_(pool->fd, pool->file);
     if (opened < 0) return KOLK_NO_LOCKS;
@@ -142,12 +153,17 @@ kolk_status kolk_ipc_join_(kolk_ipc *pool) {
     kolk_forks_watch_();
     uint32_t forks = kolk_forks_now_();
     kolk_status status = lock_any_number(pool, &n);
+    for (int naps = 0; status == KOLK_TOO_MANY_PROCESSES && naps < MOST_NAPS && may_become_free(pool); naps++) {
+        uint32_t nothing = 0;
+        kolk_wait_(&nothing, 0, (kolk_deadline){kolk_now_ns_() + 1000000});
+        status = lock_any_number(pool, &n);
+    }
     if (status != KOLK_OK) return status;
     ipc_process *process = process_at(pool, n);
     if (kolk_load_(&process->used, KOLK_ACQUIRE_)) recover_process(pool, n);
     process->pid = kolk_between_number_();
     kolk_between_name_(process->name);
-    kolk_store_(&process->used, 1, KOLK_SEQ_CST_);
+    kolk_store_(&process->used, IPC_LIVES, KOLK_SEQ_CST_);
     pool->me = n;
     kolk_store_(&pool->forks, forks, KOLK_RELEASE_); /* partner: number_here */
     recover_all(pool, &count);
