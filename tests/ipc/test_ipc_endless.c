@@ -1,4 +1,4 @@
-/* runs: not:wine not:qemu with: KOLK_CHAOS=1 */
+/* runs: long not:wine not:qemu with: KOLK_CHAOS=1 */
 /* Every loop of a call ends, even if another process undoes each step before the next one: before every atomic
  * operation, `disturb` writes into the block. Each call returns, and reports KOLK_CORRUPT or that there is nothing. */
 #include "ipc_test.h"

@@ -1,4 +1,4 @@
-/* runs: slow two-processors not:wine not:qemu */
+/* runs: long two-processors not:wine not:qemu */
 /* A process writes garbage into a live block while others work: random bytes anywhere, and numbers that could be true.
  * The others neither crash nor hang: each call ends, and KOLK_CORRUPT is the worst of it. Then files that are no pools:
  * each field of a header with other values, cut, empty and huge ones, and descriptors of anything else.
