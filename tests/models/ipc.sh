@@ -3,33 +3,7 @@
 # Runs SPIN over tests/models/ipc.pml: all states of the protocol, while processes die, and each seeded mistake, which
 # must be found. With KOLK_TEST_EFFORT=full, also larger settings. Exits with 77 if SPIN is missing.
 # Usage: tests/models/ipc.sh
-set -u
-model=$PWD/tests/models/ipc.pml
-command -v spin > /dev/null || { echo "skipped: spin is not installed"; exit 77; }
-cc=
-for each in gcc cc clang; do # not $CC, which may build for another machine
-  command -v $each > /dev/null && { cc=$each; break; }
-done
-[ -n "$cc" ] || { echo "skipped: there is no C compiler for this machine"; exit 77; }
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
-failed=0
-
-# run ERRORS WHAT DEFINITION...: expects 0 errors in all states, or 1.
-run() {
-  errors=$1 what=$2
-  shift 2
-  rm -f pan*
-  level=-O$((1 - errors)) # a mistake is found before compiling better would pay
-  { spin -a "$@" "$model" && "$cc" $level -w -DSAFETY -o pan pan.c && ./pan -n -m200000 -w22; } > said 2>&1
-  result=ok
-  grep -q "errors: $errors\$" said || result=FAILED
-  [ "$errors" = 1 ] || ! grep -Eq "depth too small|not completed|out of memory" said || result=FAILED
-  echo "$what: $result$(sed -n 's/ states, stored.*/ states/p' said | sed 's/^ */, /')"
-  [ $result = ok ] || { failed=1; cat said; }
-}
-
+. tests/models/spin.sh
 two="-DPROCESSES=2 -DNUMBERS=2"
 queue="-DPART=1 $two -DCELLS=2 -DCAPACITY=1"
 hints="-DPART=2 $two"
