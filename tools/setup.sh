@@ -89,6 +89,7 @@ need_gcc() {
   commands clang-19 gcc-arm-none-eabi=arm-none-eabi-gcc qemu-system-arm
   commands gcc-riscv64-unknown-elf=riscv64-unknown-elf-gcc qemu-system-misc=qemu-system-riscv32
   need_machine i686-linux-gnu
+  commands gcc-i686-linux-gnu=i686-linux-gnu-gcc qemu-user=qemu-i386
   need_machine s390x-linux-gnu
   need_machine aarch64-linux-gnu
   need_machine arm-linux-gnueabihf

@@ -499,14 +499,16 @@ struct kolk_pinned_ {
     KOLK_TYPED_ void name##_stats(const name *pool_, kolk_stats *out_) { kolk_shared_stats(&pool_->pool, out_); }      \
     KOLK_TYPED_ bool name##_is_valid(const name *pool_) { return kolk_shared_is_valid(&pool_->pool); } KOLK_END_
 
+/* ---- Pools between processes (ipc.h) ----------------------------------------------------------------------------- */
+
 /* A pool between processes and its queues:
  *
  *     KOLK_IPC_TYPE(frames, struct frame)
  *
- * makes `frames` (the pool), `frames_object`, `frames_handle`, and frames_init, _init_in, _attach, _fd, _status, _alloc,
- * _alloc_wait, _free, _push, _pop, _close, _is_closed, _queued, _recover, _adopt, _handle_of, _get, _is_live, _is_owned,
- * _each, _each_next, _count, _holders, _stats, _is_valid and _deinit, which work as in ipc.h. The untyped pool is
- * `frames.pool`. */
+ * makes `frames` (the pool), `frames_object`, `frames_handle`, and frames_init, _init_in, _attach, _fd, _status,
+ * _alloc, _alloc_wait, _free, _push, _pop, _close, _is_closed, _queued, _recover, _adopt, _handle_of, _get, _is_live,
+ * _is_owned, _each, _each_next, _count, _holders, _stats, _is_valid and _deinit, which work as in ipc.h. The untyped
+ * pool is `frames.pool`. */
 #define KOLK_IPC_TYPE(name, ...)                                                                                       \
     typedef __VA_ARGS__ name##_object;                                                                                 \
     KOLK_DESTROYED_(name##_object) KOLK_IPC_TYPE_(name, name##_object)
@@ -523,7 +525,8 @@ struct kolk_pinned_ {
         return kolk_ipc_init_abi_(&pool_->pool, fd_ < 0 ? -2 : fd_, kolk_ipc_desc_named_(desc_, #name, &named_), \
             sizeof(T), KOLK_ALIGNOF_(T), sizeof(kolk_ipc), KOLK_ABI); } \
     KOLK_TYPED_ kolk_status name##_attach(name *pool_, int fd_, const kolk_ipc_desc *desc_) { \
-        return kolk_ipc_attach_abi_(&pool_->pool, fd_, desc_, sizeof(T), KOLK_ALIGNOF_(T), sizeof(kolk_ipc), KOLK_ABI); } \
+        return kolk_ipc_attach_abi_(&pool_->pool, fd_, desc_, sizeof(T), KOLK_ALIGNOF_(T), \
+            sizeof(kolk_ipc), KOLK_ABI); } \
     KOLK_TYPED_ int name##_fd(const name *pool_) { return kolk_ipc_fd(&pool_->pool); }                                 \
     KOLK_TYPED_ void name##_deinit(name *pool_) { kolk_ipc_deinit(&pool_->pool); }                                     \
     KOLK_TYPED_ kolk_status name##_status(name *pool_) { return kolk_ipc_status(&pool_->pool); }                       \
