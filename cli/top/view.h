@@ -14,9 +14,8 @@ enum { TOP_TEXT = 80, TOP_POINTS = 1024 };
 
 typedef struct top_pool {
     char name[TOP_TEXT], kind[16];
-    unsigned nth; /* its number among those of this name and kind */
-    char held_by[TOP_TEXT +
-                 40]; /* the process that holds most objects, and how many; "": not a pool between processes */
+    unsigned nth;               /* its number among those of this name and kind */
+    char held_by[2 * TOP_TEXT]; /* the process that holds the most objects, and how many; "": none does */
     uint64_t size, alive, capacity, peak, failed, waiting;
     uint64_t memory, idle;    /* bytes: committed; without an object */
     double resident, wasted;  /* bytes: in memory; less those of the live objects; NAN if not known */

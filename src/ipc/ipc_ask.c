@@ -91,11 +91,12 @@ static void count_held(const kolk_ipc *pool, ipc_held *held) {
     }
 }
 
-static kolk_ipc_holder holder_of(const kolk_ipc *pool, uint32_t n, const ipc_held *held) {
+/* Returns false if there is no such process, or if nothing belongs to no process (n = 0). */
+static bool is_holder(const kolk_ipc *pool, uint32_t n, const ipc_held *held, kolk_ipc_holder *out) {
     ipc_process process = process_of(pool, n);
-    kolk_ipc_holder out = {.number = n, .pid = process.pid, .count = held[n].owned, .queued = held[n].queued};
-    memcpy(out.name, process.name, sizeof out.name);
-    return out;
+    *out = (kolk_ipc_holder){.number = n, .pid = process.pid, .count = held[n].owned, .queued = held[n].queued};
+    memcpy(out->name, process.name, sizeof out->name);
+    return n ? process.used : out->count || out->queued;
 }
 
 /* Keeps the n greatest, in order. */
@@ -113,9 +114,8 @@ uint32_t kolk_ipc_holders(const kolk_ipc *pool, kolk_ipc_holder *holders, uint32
     if (!held) return 0;
     count_held(pool, held);
     for (uint32_t each = 0; each <= pool->max_processes; each++) {
-        kolk_ipc_holder one = holder_of(pool, each, held);
-        bool is_used = each ? process_of(pool, each).used : one.count || one.queued;
-        if (is_used) insert_holder(holders, count++, n, &one);
+        kolk_ipc_holder one;
+        if (is_holder(pool, each, held, &one)) insert_holder(holders, count++, n, &one);
     }
     kolk_memory_release_(held, size);
     return count;
