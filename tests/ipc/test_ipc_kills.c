@@ -1,4 +1,4 @@
-/* runs: slow two-processors not:wine not:qemu */
+/* runs: slow not:wine not:qemu */
 /* Processes that allocate, push, pop, wait, recover and free are killed at random moments, one or many at a time, and
  * others take their places. KOLK_TEST_SEED repeats the choices, and KOLK_TEST_OPS is the number of kills.
  *

@@ -1,4 +1,4 @@
-/* with: KOLK_NO_FUTEX=1 wraps: clock_gettime */
+/* runs: long with: KOLK_NO_FUTEX=1 wraps: clock_gettime */
 /* Runs test_wait.c without the futex: a mutex and a condition variable, as on systems other than Linux. The real-time
  * clock is an hour ahead of the system's sleep clock, as if it were set back during every sleep: no sleep takes
  * longer. */

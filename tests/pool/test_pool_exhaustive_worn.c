@@ -1,4 +1,4 @@
-/* runs: slow not:asan with: KOLK_GENERATION_MAX=1 */
+/* runs: long not:asan with: KOLK_GENERATION_MAX=1 */
 /* Runs test_pool_exhaustive.c with slots that one life wears out: tries every way into and out of the list of worn-out
  * slots. */
 #define LENGTH            7u

@@ -1,4 +1,4 @@
-/* runs: slow not:asan not:wine with: KOLK_GENERATION_MAX=3 wraps: help/no_sites.h */
+/* runs: long not:asan not:wine with: KOLK_GENERATION_MAX=3 wraps: help/no_sites.h */
 /* Runs test_pool_model.c with slots that three lives wear out.
  * promise: "Frees all live ... stay worn out", "A slot is worn ... used first"; base.h "its generations ... memory per
  * slot" */

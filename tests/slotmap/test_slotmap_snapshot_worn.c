@@ -1,4 +1,4 @@
-/* runs: not:asan with: KOLK_GENERATION_MAX=7 */
+/* runs: long not:asan with: KOLK_GENERATION_MAX=7 */
 /* A snapshot with a generation beyond the last possible one is forged. */
 #include "../help/test.h"
 

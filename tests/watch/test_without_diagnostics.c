@@ -1,4 +1,4 @@
-/* with: src KOLK_GENERATION_MAX=7 */
+/* runs: long with: src KOLK_GENERATION_MAX=7 */
 /* A program without diagnostics: the messages that it has in their place; and pools without options, which this program
  * uses before its first pool with options. */
 #include "../help/test.h"
