@@ -153,10 +153,11 @@ KOLK_FOLDED_INLINE_ kolk_status kolk_ipc_init_in(kolk_ipc *pool, int fd, const k
 /* Attaches the calling process to the pool in this file, which it may then close. The descriptor may be all zero; what
  * is not zero must be what the pool was made with, or the status is KOLK_OTHER_LAYOUT. KOLK_NOT_A_BLOCK: the file is no
  * pool, is not complete yet, or comes from another version of kolk or a machine of another byte order. KOLK_NOT_SEALED:
- * see `unsealed`. KOLK_TOO_MANY_PROCESSES: there are max_processes. KOLK_NO_LOCKS: there is no /proc, or no descriptor
- * left. A file that is open for reading only gives a pool that can be read only: get, is_live, walks, counts and
- * statistics work, and the others report KOLK_READ_ONLY. A process with 32 bits may attach to the pool of one with 64,
- * and the other way round. A process may attach several times, and counts as several then. */
+ * see `unsealed`. KOLK_TOO_MANY_PROCESSES: there are max_processes; an attach waits up to a second for a number that
+ * another process is giving back. KOLK_NO_LOCKS: there is no /proc, or no descriptor left. A file that is open for
+ * reading only gives a pool that can be read only: get, is_live, walks, counts and statistics work, and the others
+ * report KOLK_READ_ONLY. A process with 32 bits may attach to the pool of one with 64, and the other way round. A
+ * process may attach several times, and counts as several then. */
 KOLK_FOLDED_INLINE_ kolk_status kolk_ipc_attach(kolk_ipc *pool, int fd, const kolk_ipc_desc *desc);
 
 /* Returns the pool's file: send it over a socket (SCM_RIGHTS), or let a program inherit it (it is close-on-exec: use
@@ -264,7 +265,8 @@ typedef struct kolk_ipc_cursor {
 KOLK_API_ kolk_ipc_cursor kolk_ipc_each(const kolk_ipc *pool);
 KOLK_USES_(1) void *kolk_ipc_cursor_next(kolk_ipc_cursor *cursor);
 
-/* Who holds objects: a process, or with `number` 0 the queues and orphans that are kept. */
+/* A process, and how many objects it holds. Number 0 is no process: its counts are those of the dead, for objects that
+ * they had pushed and for orphans that are kept. */
 typedef struct kolk_ipc_holder {
     uint32_t number; /* in the block, from 1 */
     uint32_t pid;    /* as the process itself sees it: another one in another container */

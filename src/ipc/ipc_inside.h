@@ -27,8 +27,9 @@
 #define IPC_NAME_ROOM   36u
 #define IPC_MOST_QUEUES 256u
 
-/* Every loop that another process could keep busy ends after so many rounds. In a sound block each round means that
- * another thread has got on, so a thread that loses so often is in a block that somebody overwrites. */
+/* A loop that another process could keep going ends after this many rounds. In a sound block, a thread needs another
+ * round only because a different thread has made progress. A thread that needs so many is in a block that somebody
+ * overwrites. */
 #ifndef IPC_MOST_ROUNDS
 #define IPC_MOST_ROUNDS (1u << 20)
 #endif

@@ -9,8 +9,8 @@
  *     PART=1  objects, one queue and recovery. An alloc tries any slot: which one, only hints decide.
  *     PART=2  objects, hints and recovery, without a queue
  *
- * Left out: closing, the hook and KOLK_IPC_KEEP; threads of one process; counts that wrap round; whole words of hints and
- * their summary; sleep, which lasts no longer than 10 milliseconds.
+ * Left out: closing, the hook and KOLK_IPC_KEEP; threads of one process; counts that wrap round; whole words of hints
+ * and their summary; sleep, which lasts no longer than 10 milliseconds.
  *
  * Proved:
  *
@@ -19,18 +19,20 @@
  *     D3  what a process has allocated or popped is nobody else's, until it has freed or pushed it
  *     D4  what is popped is the first of what was pushed and not popped; so nothing is popped twice
  *     D5  what is in the queue stays there, although its pusher is dead: no recovery frees it
- *     D6  a pop finds nothing only if the queue was empty at one moment of the call, and a push no room only if it was full
+ *     D6  a pop finds nothing only if the queue was empty at one moment of the call, and a push finds no room only if
+ *         it was full
  *     D7  an alloc fails only if, at one moment of the call, no slot was free whose free had returned. That of a dead
  *         process returns when the process is recovered
  *
- * -DBUG=n puts in a mistake that must be found:
+ * -DBUG=n puts in a mistake. ipc.sh has 3 to 7, which are found in seconds. 1, 2 and 8 need larger settings. Whether
+ * any setting finds 9 and 10 is not known:
  *
  *     1  recovery completes no pops                           5  who recovers does not keep the lock of the dead
  *     2  recovery does not give the dead one's pushes away    6  `used` is cleared before the recovery
  *     3  a pop does not read the head again                   7  a pop completes what nobody has claimed: its own claim
  *     4  a cell has no lap                                       failed because a recovery has changed the life
- *     8  a free reads `searching` before it changes the life
- *     9  a recovery does not count in `returns`
+ *     8  a free reads `search` before it changes the life
+ *     9  a recovery does not count as a return
  *    10  the end of a search is no count, so it may come late, when somebody has searched again */
 
 #ifndef BUG
@@ -257,11 +259,18 @@ inline look_at_head() {
 }
 
 inline complete_pop() {
-    d_step { cells[ticket % CELLS] = (cells[ticket % CELLS] == cell -> cell_of_lap(ticket + CELLS, 0) : cells[ticket % CELLS]) }
+    d_step {
+        cells[ticket % CELLS] =
+            (cells[ticket % CELLS] == cell -> cell_of_lap(ticket + CELLS, 0) : cells[ticket % CELLS])
+    }
     d_step { head = head + (head == ticket) }
 }
 
-inline forget() { atomic { ticket = 0; cell = 0; l = 0; what = 0; s = 0; t = 0; ok = false; was_empty[me] = false; was_full[me] = false } }
+inline forget() {
+    atomic {
+        ticket = 0; cell = 0; l = 0; what = 0; s = 0; t = 0; ok = false; was_empty[me] = false; was_full[me] = false
+    }
+}
 
 inline pop() {
     was_empty[me] = len(order) == 0;

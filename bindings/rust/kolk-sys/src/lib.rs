@@ -798,7 +798,8 @@ pub struct kolk_ipc_cursor {
     pub more: bool,
 }
 
-/// Who holds objects: a process, or with `number` 0 the queues and orphans that are kept.
+/// A process, and how many objects it holds. Number 0 is no process: its counts are those of the dead, for objects that
+/// they had pushed and for orphans that are kept.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct kolk_ipc_holder {
@@ -1685,10 +1686,11 @@ extern "C" {
     /// Attaches the calling process to the pool in this file, which it may then close. The descriptor may be all zero; what
     /// is not zero must be what the pool was made with, or the status is KOLK_OTHER_LAYOUT. KOLK_NOT_A_BLOCK: the file is no
     /// pool, is not complete yet, or comes from another version of kolk or a machine of another byte order. KOLK_NOT_SEALED:
-    /// see `unsealed`. KOLK_TOO_MANY_PROCESSES: there are max_processes. KOLK_NO_LOCKS: there is no /proc, or no descriptor
-    /// left. A file that is open for reading only gives a pool that can be read only: get, is_live, walks, counts and
-    /// statistics work, and the others report KOLK_READ_ONLY. A process with 32 bits may attach to the pool of one with 64,
-    /// and the other way round. A process may attach several times, and counts as several then.
+    /// see `unsealed`. KOLK_TOO_MANY_PROCESSES: there are max_processes; an attach waits up to a second for a number that
+    /// another process is giving back. KOLK_NO_LOCKS: there is no /proc, or no descriptor left. A file that is open for
+    /// reading only gives a pool that can be read only: get, is_live, walks, counts and statistics work, and the others
+    /// report KOLK_READ_ONLY. A process with 32 bits may attach to the pool of one with 64, and the other way round. A
+    /// process may attach several times, and counts as several then.
     pub fn kolk_ipc_attach(pool: *mut kolk_ipc, fd: c_int, desc: *const kolk_ipc_desc) -> kolk_status;
     /// Returns the pool's file: send it over a socket (SCM_RIGHTS), or let a program inherit it (it is close-on-exec: use
     /// dup2 or fcntl). It belongs to the pool, and deinit closes it. -1: the pool is all zero. For a process that may only
