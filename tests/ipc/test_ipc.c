@@ -312,7 +312,8 @@ static void test_the_dead_are_noticed(void **state) {
 
 /* ---- Questions --------------------------------------------------------------------------------------------------- */
 
-/* promise: "Writes the holders into an array of n ... A process without objects counts too", "A process, and how many objects it holds" */
+/* promise: "Writes the holders into an array of n ... A process without objects counts too", "A process, and how many
+ * objects it holds" */
 static void test_holders(void **state) {
     kolk_ipc views[3];
     kolk_ipc_holder holders[4];
