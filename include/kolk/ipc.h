@@ -92,7 +92,8 @@ typedef struct kolk_ipc_desc {
     /* The rest is this process's own, and need not be the same in the others. */
 
     /* Called for each object of a dead process that this process finds, in place of `orphans`. The object is this
-     * process's now: free it, push it or keep it. May be NULL. It may call any function of the pool except deinit. */
+     * process's now: free it, push it or keep it. May be NULL. It may call any function of the pool except deinit, and
+     * is called in an attach too, before that returns. */
     void (*on_orphan)(void *object, void *context) KOLK_OR_0_;
     void *context KOLK_OR_0_;
     /* An alloc that finds no slot reports KOLK_FULL, with the processes that hold the most objects. */
@@ -132,6 +133,7 @@ typedef struct kolk_ipc {
     KOLK_ALIGNAS(8) uint64_t waits;
     KOLK_ALIGNAS(8) uint64_t looked; /* kolk_now_ns_ when it last looked for dead processes */
     uint32_t waiting;                /* threads of this process that wait now */
+    uint32_t page;                   /* bytes of one of the file */
     void *lock_kept;                 /* that of number `me` (src/os/between.h) */
     const char *name;
     void (*on_orphan)(void *object, void *context);
@@ -166,10 +168,11 @@ KOLK_FOLDED_INLINE_ kolk_status kolk_ipc_attach(kolk_ipc *pool, int fd, const ko
 KOLK_API_ int kolk_ipc_fd(const kolk_ipc *pool);
 
 /* Leaves the pool, and leaves *pool all zero. Objects that this process owns become orphans, without the hook. No
- * thread of this process may be inside a call. The other processes go on; the last one takes the pool with it. */
+ * thread of this process may be inside a call. The other processes go on; the last one takes the pool with it.
+ * O(slots that were ever used). */
 KOLK_USES_(1) void kolk_ipc_deinit(kolk_ipc *pool);
 
-/* Returns KOLK_OK, or why this process can do no more: KOLK_CORRUPT, KOLK_READ_ONLY, in a fork's child that
+/* Returns KOLK_OK, or why this process can change nothing more: KOLK_CORRUPT, KOLK_READ_ONLY, in a fork's child that
  * gets no number KOLK_TOO_MANY_PROCESSES, or KOLK_NO_DESCRIPTOR if it is all zero. */
 KOLK_USES_(1) kolk_status kolk_ipc_status(kolk_ipc *pool);
 
@@ -230,12 +233,12 @@ KOLK_API_ uint32_t kolk_ipc_queued(const kolk_ipc *pool, uint32_t queue);
  * Processes notice it when they need a slot and find none, when they have waited for 10 milliseconds, and at an attach.
  */
 
-/* Looks for dead processes now, and returns how many objects they owned. O(max_processes), and O(capacity) for each
- * dead one. Returns 0 if another thread of this process is doing it. */
+/* Looks for dead processes now, and returns how many objects they owned. O(max_processes); if any are dead, also
+ * O(slots that were ever used), for all of them together. Returns 0 if another thread of this process is doing it. */
 KOLK_USES_(1) uint32_t kolk_ipc_recover(kolk_ipc *pool);
 
 /* With KOLK_IPC_KEEP: makes this process the owner of an object that has none, and returns it, or NULL if there is
- * none. O(capacity). */
+ * none. O(slots that were ever used). */
 KOLK_USES_(1) void *kolk_ipc_adopt(kolk_ipc *pool);
 
 /* ---- Handles and questions --------------------------------------------------------------------------------------- */
@@ -252,7 +255,7 @@ KOLK_API_ void *kolk_ipc_get(const kolk_ipc *pool, kolk_handle handle);
 KOLK_API_ bool kolk_ipc_is_live(const kolk_ipc *pool, const void *object);
 KOLK_API_ bool kolk_ipc_is_owned(const kolk_ipc *pool, const void *object);
 
-/* The number of live objects: exact while no process allocates or frees. O(capacity). */
+/* The number of live objects: exact while no process allocates or frees. O(slots that were ever used). */
 KOLK_API_ uint32_t kolk_ipc_count(const kolk_ipc *pool);
 
 /* A walk over the live objects of all processes, in ascending order of slots, as that of shared.h. */
@@ -275,8 +278,8 @@ typedef struct kolk_ipc_holder {
     char name[16];   /* of its program, cut */
 } kolk_ipc_holder;
 
-/* Writes the holders into an array of n, those with the most objects first, and returns how many there are: 0 if there
- * is no memory to count. A process without objects counts too. O(capacity + max_processes). */
+/* Writes the holders into an array of n, those that own the most objects first, and returns how many there are: 0 if
+ * there is no memory to count. A process without objects counts too. O(slots that were ever used + max_processes). */
 KOLK_API_ uint32_t kolk_ipc_holders(const kolk_ipc *pool, kolk_ipc_holder *holders, uint32_t n);
 
 /* Counters, as for the other members. `peak` counts the slots that were ever used. `failed`, `waits` and `waiting` are

@@ -27,7 +27,8 @@
  *     I2  each queue has a head that is not behind its tail, at most queue_capacity entries, and empty cells around it
  *     I3  a slot is queued if and only if exactly one ring has it
  *     I4  hints are of slots, and the summary has a bit for each word that has hints
- *     I5  while `search` is odd, each free slot has a hint, or is among those that a thread keeps to itself */
+ *     I5  no slot behind the words that were noted as used has had a life
+ *     I6  while `search` is odd, each free slot has a hint, or is among those that a thread keeps to itself */
 #include "ipc_inside.h"
 
 #if KOLK_HOSTED

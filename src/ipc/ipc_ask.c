@@ -51,7 +51,7 @@ static void fail_not_owner(const kolk_ipc *pool, kolk_failure failure, const cha
         kolk_fail_(failure, "%s of slot %u, which is in a queue", verb, slot);
     else if (life_owner(life) == 0)
         kolk_fail_(failure, "%s of slot %u, an orphan that nobody has adopted", verb, slot);
-    else if (life_owner(life) == pool->me)
+    else if (life_owner(life) == number_so_far(pool))
         kolk_fail_(failure, "%s of slot %u, which two threads free or push at the same time", verb, slot);
     else
         kolk_fail_(failure, "%s of slot %u, which belongs to process %u (%s)", verb, slot, (uint64_t)owner.pid,
@@ -72,7 +72,7 @@ void kolk_ipc_fail_object_(const kolk_ipc *pool, const void *object, const char 
 /* ---- Holders ----------------------------------------------------------------------------------------------------- */
 
 static bool holds_more(const kolk_ipc_holder *a, const kolk_ipc_holder *b) {
-    return (uint64_t)a->count + a->queued > (uint64_t)b->count + b->queued;
+    return a->count != b->count ? a->count > b->count : a->queued > b->queued;
 }
 
 /* What a process holds: objects that it owns, and objects that it has pushed. */
@@ -81,7 +81,7 @@ typedef struct ipc_held {
 } ipc_held;
 
 static void count_held(const kolk_ipc *pool, ipc_held *held) {
-    for (uint32_t slot = 0; slot < pool->capacity; slot++) {
+    for (uint32_t slot = 0; slot < used_slots(pool); slot++) {
         uint64_t life = life_at(pool, slot);
         if (!has_live_object(life) || life_owner(life) > pool->max_processes) continue;
         if (life & IPC_QUEUED)
@@ -157,13 +157,13 @@ bool kolk_ipc_is_live(const kolk_ipc *pool, const void *object) {
 }
 
 bool kolk_ipc_is_owned(const kolk_ipc *pool, const void *object) {
-    uint32_t slot = slot_of(pool, object);
-    uint64_t life = slot != KOLK_NO_SLOT_ ? life_at(pool, slot) : 0;
-    return has_live_object(life) && !(life & IPC_QUEUED) && life_owner(life) == pool->me && pool->me;
+    uint32_t me = pool->block ? number_so_far(pool) : 0, slot = slot_of(pool, object);
+    uint64_t life = me && slot != KOLK_NO_SLOT_ ? life_at(pool, slot) : 0;
+    return has_live_object(life) && !(life & IPC_QUEUED) && life_owner(life) == me;
 }
 
 kolk_ipc_cursor kolk_ipc_each(const kolk_ipc *pool) {
-    return (kolk_ipc_cursor){pool, 0, pool->capacity, true};
+    return (kolk_ipc_cursor){pool, 0, pool->block ? used_slots(pool) : 0, true};
 }
 
 void *kolk_ipc_cursor_next(kolk_ipc_cursor *cursor) {
@@ -179,7 +179,7 @@ void *kolk_ipc_cursor_next(kolk_ipc_cursor *cursor) {
 static uint32_t count_lives(const kolk_ipc *pool, uint32_t *used) {
     uint32_t count = 0;
     *used = 0;
-    for (uint32_t slot = 0; slot < pool->capacity; slot++) {
+    for (uint32_t slot = 0; pool->block && slot < used_slots(pool); slot++) {
         uint64_t life = life_at(pool, slot);
         count += has_live_object(life);
         *used += life != 0;
@@ -236,7 +236,8 @@ bool kolk_ipc_is_valid(const kolk_ipc *pool) {
     uint32_t queued = 0, entries = 0;
     for (uint32_t slot = 0; slot < pool->capacity; slot++) {
         uint64_t life = life_at(pool, slot);
-        if (!is_life_valid(pool, life)) return false; /* I1 */
+        if (!is_life_valid(pool, life)) return false;            /* I1 */
+        if (life != 0 && slot >= used_slots(pool)) return false; /* I5 */
         queued += (life & IPC_QUEUED) != 0;
     }
     for (uint32_t n = 0; n < pool->queues; n++) {

@@ -52,6 +52,13 @@ static void step_search(const kolk_ipc *pool, uint64_t seen) {
     kolk_compare_exchange_(&pool->block->search, &seen, seen + 1, KOLK_SEQ_CST_, KOLK_RELAXED_);
 }
 
+/* A slot is in use only if its word was noted before. */
+static void note_use(const kolk_ipc *pool, uint32_t word) {
+    uint32_t *words = &pool->block->used_words, used = kolk_load_(words, KOLK_SEQ_CST_);
+    for (uint32_t rounds = 0; used <= word && rounds < IPC_MOST_ROUNDS; rounds++)
+        if (kolk_compare_exchange_(words, &used, word + 1, KOLK_SEQ_CST_, KOLK_SEQ_CST_)) return;
+}
+
 /* Takes the hints of a word that others can see: not more than each 64th of all, so that others find some too. */
 static bool take_hints(const kolk_ipc *pool, hints *mine) {
     uint32_t most = is_searching(pool) ? 1 : pool->capacity < 64 * 64 ? 1 + pool->capacity / 64 : 64, word;
@@ -63,7 +70,9 @@ static bool take_hints(const kolk_ipc *pool, hints *mine) {
         mine->bits = most >= 64 ? kolk_slot_set_take_word_(&set, word) : kolk_slot_set_take_some_(&set, word, most);
         mine->bits &= valid;
         mine->word = word;
-        if (mine->bits) return true;
+        if (!mine->bits) continue;
+        note_use(pool, word);
+        return true;
     }
     return false;
 }

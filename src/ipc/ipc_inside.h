@@ -18,6 +18,7 @@
 
 #include "../base/assert.h"
 #include "../base/atomics.h"
+#include "../base/bits.h"
 #include "../core/geometry.h"
 #include "../os/forks.h"
 #include "../store/slot_set.h"
@@ -73,7 +74,8 @@ typedef struct kolk_ipc_block_ {
     ipc_event free;
     unsigned char apart_too[56];
     KOLK_ALIGNAS(8) uint64_t search; /* odd: free slots without a hint are searched for (ipc_hints.c) */
-    unsigned char apart_again[56];
+    uint32_t used_words;             /* behind these words of 64 slots, no slot was ever used */
+    unsigned char apart_again[52];
 } ipc_block;
 
 #define IPC_MAGIC UINT64_C(0x316370696b6c6f6b) /* "kolkipc1", which another byte order reads backwards */
@@ -146,8 +148,33 @@ static inline uint64_t bits_in_word(const kolk_ipc *pool, uint32_t word) {
     return pool->capacity - first >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << (pool->capacity - first)) - 1;
 }
 
+/* Slots from this one on were never used. */
+static inline uint32_t used_slots(const kolk_ipc *pool) {
+    uint32_t words = kolk_load_(&pool->block->used_words, KOLK_SEQ_CST_), all = pool->capacity;
+    return words <= all / 64 ? words * 64 : all;
+}
+
+/* From now on this process can change nothing: number_here returns 0. */
 static inline void note_corruption(const kolk_ipc *pool) {
-    kolk_raw_store_((uint8_t *)(uintptr_t)&pool->corrupt, 1, KOLK_RELAXED_);
+    kolk_ipc *it = (kolk_ipc *)(uintptr_t)pool;
+    kolk_raw_store_(&it->corrupt, 1, KOLK_RELAXED_);
+    kolk_raw_store_(&it->me, 0, KOLK_RELAXED_);
+}
+
+/* ---- The dead ---------------------------------------------------------------------------------------------------- */
+
+/* Dead processes, whose locks the thread holds that recovers what they have left: a bit for each number from `first`
+ * on. One walk over the pool serves them all. */
+typedef struct ipc_dead {
+    uint32_t first;
+    uint64_t numbers[16];
+} ipc_dead;
+
+#define IPC_MOST_DEAD 1024u
+
+static inline bool is_dead(const ipc_dead *dead, uint32_t n) {
+    uint32_t at = n - dead->first;
+    return at < IPC_MOST_DEAD && (dead->numbers[at / 64] & kolk_bits_at_(at));
 }
 
 /* ---- ipc_ask.c --------------------------------------------------------------------------------------------------- */
@@ -220,9 +247,9 @@ bool kolk_ipc_is_at_end_(const kolk_ipc *pool, const ipc_queue *in);
 uint32_t kolk_ipc_entries_(const kolk_ipc *pool, const ipc_queue *in);
 bool kolk_ipc_is_ring_valid_(const kolk_ipc *pool, const ipc_queue *in);
 
-/* Before the slots of dead process n become free: completes the pops that are claimed, and makes what it has pushed the
- * queues' own. */
-void kolk_ipc_settle_(const kolk_ipc *pool, uint32_t n);
+/* Before the slots of dead processes become free: completes the pops that are claimed, and makes what these have pushed
+ * the queues' own. */
+void kolk_ipc_settle_(const kolk_ipc *pool, const ipc_dead *dead);
 
 /* ---- ipc_recover.c ----------------------------------------------------------------------------------------------- */
 
@@ -233,10 +260,16 @@ void kolk_ipc_leave_(kolk_ipc *pool);
 /* For a fork's child, which is a process of its own: gives it a number, or 0 if it gets none. */
 uint32_t kolk_ipc_join_again_(kolk_ipc *pool);
 
+/* The number of this process; 0: it can change nothing, or is a fork's child that has changed nothing yet. */
+static inline uint32_t number_so_far(const kolk_ipc *pool) {
+    uint32_t forks = kolk_raw_load_(&pool->forks, KOLK_ACQUIRE_); /* partner: become */
+    return KOLK_UNLIKELY_(forks != kolk_forks_now_()) ? 0 : kolk_raw_load_(&pool->me, KOLK_RELAXED_);
+}
+
 /* The number of this process; 0: it can change nothing. */
 static inline uint32_t number_here(kolk_ipc *pool) {
-    uint32_t forks = kolk_raw_load_(&pool->forks, KOLK_ACQUIRE_); /* partner: kolk_ipc_join_ */
-    return KOLK_UNLIKELY_(forks != kolk_forks_now_()) ? kolk_ipc_join_again_(pool) : pool->me;
+    uint32_t n = number_so_far(pool);
+    return KOLK_UNLIKELY_(!n) ? kolk_ipc_join_again_(pool) : n;
 }
 
 /* Looks for dead processes, if that was not done in the last `ns`. Returns true if slots have become free. */

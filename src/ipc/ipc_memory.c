@@ -74,7 +74,6 @@ static void point_into_block(kolk_ipc *pool, const ipc_block *header, unsigned c
     pool->lives = (uint64_t *)(void *)(start + layout.lives);
     pool->rings = (uint64_t *)(void *)(start + layout.rings);
     pool->slots = start + layout.slots;
-    pool->size = (size_t)layout.size;
     pool->stride = layout.stride;
     kolk_set_divisor_(layout.stride, &pool->shift, &pool->inverse);
     pool->object_size = (uint32_t)header->object_size;
@@ -156,6 +155,11 @@ static void begin_view(kolk_ipc *pool, const kolk_ipc_desc *desc) {
     pool->trap_full = desc->trap_full;
 }
 
+static void begin_file(kolk_ipc *pool, int fd) {
+    pool->fd = fd;
+    pool->page = (uint32_t)kolk_between_page_(fd);
+}
+
 /* Maps a file. On failure, end_view releases what there is. */
 static kolk_status map_block(kolk_ipc *pool, int fd, size_t size, unsigned char **start) {
     kolk_access_ access = kolk_between_access_(fd);
@@ -168,7 +172,7 @@ static kolk_status map_block(kolk_ipc *pool, int fd, size_t size, unsigned char 
 
 static void end_view(kolk_ipc *pool, unsigned char *start) {
     if (start) kolk_between_unmap_(start, pool->size);
-    if (pool->lock_kept) kolk_between_release_(pool->lock_kept);
+    if (pool->lock_kept) kolk_between_release_(pool->lock_kept, pool->page);
     if (pool->fd >= 0) kolk_between_drop_(pool->fd);
     memset(pool, 0, sizeof *pool);
 }
@@ -196,8 +200,9 @@ static kolk_status list(kolk_ipc *pool, const char *name) {
 
 static kolk_status make_in(kolk_ipc *pool, int fd, const kolk_ipc_desc *desc, const ipc_block *header) {
     unsigned char *start = NULL;
-    if (!kolk_between_resize_(fd, header->size)) return fail_view(pool, start, KOLK_NO_MEMORY);
-    pool->size = (size_t)header->size;
+    uint64_t size = round_up(header->size, pool->page);
+    if (!kolk_between_resize_(fd, size)) return fail_view(pool, start, KOLK_NO_MEMORY);
+    pool->size = (size_t)size;
     kolk_status status = map_block(pool, fd, pool->size, &start);
     if (status == KOLK_OK && pool->read_only) status = KOLK_NO_LOCKS;
     if (status != KOLK_OK) return fail_view(pool, start, status);
@@ -217,7 +222,7 @@ KOLK_NOINLINE_ kolk_status kolk_ipc_init_abi_(kolk_ipc *pool, int fd, const kolk
     status = resolve_header(desc, type_size, type_align, &header);
     if (status != KOLK_OK) return status;
     if (fd != KOLK_IPC_NEW_ && kolk_between_size_(fd)) return KOLK_NOT_EMPTY;
-    pool->fd = fd == KOLK_IPC_NEW_ ? kolk_between_make_() : kolk_between_copy_(fd);
+    begin_file(pool, fd == KOLK_IPC_NEW_ ? kolk_between_make_() : kolk_between_copy_(fd));
     return pool->fd < 0 ? fail_view(pool, NULL, KOLK_NO_LOCKS) : make_in(pool, pool->fd, desc, &header);
 }
 
@@ -265,7 +270,6 @@ static kolk_status attach_to(kolk_ipc *pool, int fd, const kolk_ipc_desc *desc) 
     if (status == KOLK_OK && !is_as_described(desc, &header)) status = KOLK_OTHER_LAYOUT;
     if (status != KOLK_OK) return fail_view(pool, start, status);
     point_into_block(pool, &header, start);
-    pool->size = (size_t)size;
     begin_view(pool, desc);
     if (!pool->read_only) status = kolk_ipc_join_(pool);
     return status == KOLK_OK ? list(pool, header.name) : fail_view(pool, start, status);
@@ -279,7 +283,7 @@ KOLK_NOINLINE_ kolk_status kolk_ipc_attach_abi_(kolk_ipc *pool, int fd, const ko
     kolk_ipc_desc described = *desc;
     status = with_type(&described, type_size, type_align);
     if (status != KOLK_OK) return status;
-    pool->fd = kolk_between_copy_(fd);
+    begin_file(pool, kolk_between_copy_(fd));
     return pool->fd < 0 ? fail_view(pool, NULL, KOLK_NO_LOCKS) : attach_to(pool, pool->fd, &described);
 }
 

@@ -18,10 +18,10 @@
 
 #if KOLK_HOSTED
 
-#include "../base/bits.h"
 #include "../os/between.h"
 #include "../os/clock.h"
 #include "../os/lock.h"
+#include "../os/memory.h"
 #include "../os/sleep.h"
 
 static ipc_process *process_at(const kolk_ipc *pool, uint32_t n) {
@@ -31,8 +31,9 @@ static ipc_process *process_at(const kolk_ipc *pool, uint32_t n) {
 
 /* Frees an object of a dead process, or gives it to whoever is to have it. Returns false if it had changed hands. */
 static bool end_orphan(kolk_ipc *pool, uint32_t slot, uint64_t life, uint64_t *freed) {
-    if (pool->on_orphan && pool->me) {
-        if (!change_life(pool, slot, life, owned_life(life, pool->me))) return false;
+    uint32_t me = number_so_far(pool);
+    if (pool->on_orphan && me) {
+        if (!change_life(pool, slot, life, owned_life(life, me))) return false;
         pool->on_orphan(object_at(pool, slot), pool->context);
         return true;
     }
@@ -43,55 +44,72 @@ static bool end_orphan(kolk_ipc *pool, uint32_t slot, uint64_t life, uint64_t *f
 }
 
 /* Shows the hints of 64 slots at once: the exchange of the life is then most of what a slot costs. */
-static uint32_t end_orphans(kolk_ipc *pool, uint32_t n) {
-    uint32_t count = 0;
-    for (uint32_t word = 0; word < kolk_bits_words_(pool->capacity); word++) {
+static uint32_t end_orphans(kolk_ipc *pool, const ipc_dead *dead) {
+    uint32_t count = 0, used = used_slots(pool);
+    for (uint32_t word = 0; word < kolk_bits_words_(used); word++) {
         uint64_t freed = 0;
         for (uint64_t left = bits_in_word(pool, word); left; left &= left - 1) {
             uint32_t slot = word * 64 + kolk_bits_lowest_(left);
             uint64_t life = life_at(pool, slot);
-            if (has_live_object(life) && life_owner(life) == n) count += end_orphan(pool, slot, life, &freed);
+            if (has_live_object(life) && is_dead(dead, life_owner(life))) count += end_orphan(pool, slot, life, &freed);
         }
         if (freed) kolk_ipc_show_hints_(pool, word, freed);
     }
     return count;
 }
 
-/* The caller holds the process's lock. */
-static uint32_t recover_process(kolk_ipc *pool, uint32_t n) {
+static void add_dead(const kolk_ipc *pool, ipc_dead *dead, uint32_t n) {
+    dead->numbers[(n - dead->first) / 64] |= kolk_bits_at_(n - dead->first);
     kolk_store_(&process_at(pool, n)->used, IPC_ENDS, KOLK_SEQ_CST_);
-    kolk_ipc_settle_(pool, n);
-    uint32_t count = end_orphans(pool, n);
+}
+
+static uint32_t recover_these(kolk_ipc *pool, const ipc_dead *dead) {
+    kolk_ipc_settle_(pool, dead);
+    uint32_t count = end_orphans(pool, dead);
     kolk_fetch_add_(&pool->block->search, 2, KOLK_SEQ_CST_);
-    kolk_store_(&process_at(pool, n)->used, 0, KOLK_SEQ_CST_);
+    for (uint32_t n = dead->first; n <= pool->max_processes && n - dead->first < IPC_MOST_DEAD; n++)
+        if (is_dead(dead, n)) kolk_store_(&process_at(pool, n)->used, 0, KOLK_SEQ_CST_);
     return count;
 }
 
-static bool may_be_dead(const kolk_ipc *pool, uint32_t n) {
-    return n != pool->me && kolk_load_(&process_at(pool, n)->used, KOLK_ACQUIRE_);
+/* This thread has the lock of process n, which is dead, or leaves. */
+static void recover_one(kolk_ipc *pool, uint32_t n) {
+    ipc_dead dead = {.first = n};
+    add_dead(pool, &dead, n);
+    recover_these(pool, &dead);
 }
 
-/* Takes the lock of the first dead process from *n on. NULL: there is none. */
-static void *lock_dead(const kolk_ipc *pool, uint32_t *n) {
+static bool may_be_dead(const kolk_ipc *pool, uint32_t n) {
+    return n != number_so_far(pool) && kolk_load_(&process_at(pool, n)->used, KOLK_ACQUIRE_);
+}
+
+/* Takes the locks of the first dead processes from number n on. NULL: there are none. */
+static void *lock_dead(const kolk_ipc *pool, uint32_t n, ipc_dead *dead) {
+    bool any = false;
     int opened = kolk_between_open_(pool->fd, pool->file);
     if (opened < 0) return NULL;
-    for (; *n <= pool->max_processes; (*n)++)
-        if (may_be_dead(pool, *n) && kolk_between_lock_(opened, *n)) return kolk_between_keep_(opened);
+    for (*dead = (ipc_dead){.first = n}; n <= pool->max_processes && n - dead->first < IPC_MOST_DEAD; n++) {
+        if (!any) dead->first = n;
+        if (!may_be_dead(pool, n) || !kolk_between_lock_(opened, n)) continue;
+        any = true;
+        if (may_be_dead(pool, n)) add_dead(pool, dead, n); /* nobody has recovered it meanwhile */
+    }
+    if (any) return kolk_between_keep_(opened, pool->page);
     kolk_between_close_(opened);
     return NULL;
 }
 
-/* One thread of the process recovers at a time, and a hook does not recover. */
+/* One thread of the process recovers at a time, and a hook does not recover. Returns true if anybody was dead. */
 static bool recover_all(kolk_ipc *pool, uint32_t *count) {
     bool any = false;
+    ipc_dead dead;
     *count = 0;
     if (kolk_exchange_(&pool->recovering, 1, KOLK_ACQUIRE_)) return false;
     void *kept;
-    for (uint32_t n = 1; (kept = lock_dead(pool, &n)); n++) {
-        bool dead = may_be_dead(pool, n);
-        if (dead) *count += recover_process(pool, n);
-        kolk_between_release_(kept);
-        any |= dead;
+    for (uint32_t n = 1; (kept = lock_dead(pool, n, &dead)); n = dead.first + IPC_MOST_DEAD) {
+        *count += recover_these(pool, &dead);
+        kolk_between_release_(kept, pool->page);
+        any = true;
     }
     kolk_store_(&pool->recovering, 0, KOLK_RELEASE_);
     if (any) kolk_ipc_call_(&pool->block->free, UINT32_MAX);
@@ -139,15 +157,43 @@ static kolk_status lock_any_number(kolk_ipc *pool, uint32_t *n) {
     *n = lock_number(pool, opened, false);
     if (!*n) *n = lock_number(pool, opened, true);
     if (*n) {
-        pool->lock_kept = kolk_between_keep_(opened);
+        pool->lock_kept = kolk_between_keep_(opened, pool->page);
         return pool->lock_kept ? KOLK_OK : KOLK_NO_MEMORY;
     }
     kolk_between_close_(opened);
     return KOLK_TOO_MANY_PROCESSES;
 }
 
-/* What a dead process with this number may have left is recovered first: without the hook, because this process cannot
- * own objects yet. */
+/* From now on this process is number n. */
+static void become(kolk_ipc *pool, uint32_t n, uint32_t forks) {
+    ipc_process *process = process_at(pool, n);
+    process->pid = kolk_between_number_();
+    kolk_between_name_(process->name);
+    kolk_store_(&process->used, IPC_LIVES, KOLK_SEQ_CST_);
+    kolk_raw_store_(&pool->me, n, KOLK_RELAXED_);
+    kolk_store_(&pool->forks, forks, KOLK_RELEASE_); /* partner: number_so_far */
+}
+
+/* This process got the number of a dead one: what that one has left is its own now, and goes to the hook. The lives are
+ * noted first, because what the hook allocates is no orphan. */
+static kolk_status inherit_number(kolk_ipc *pool, uint32_t n) {
+    ipc_dead dead = {.first = n, .numbers = {1}};
+    kolk_ipc_settle_(pool, &dead);
+    uint32_t used = used_slots(pool);
+    size_t size = (size_t)used * sizeof(uint64_t);
+    if (size == 0) return KOLK_OK;
+    uint64_t *noted = (uint64_t *)kolk_memory_take_(size, size);
+    if (!noted) return KOLK_NO_MEMORY;
+    for (uint32_t slot = 0; slot < used; slot++) noted[slot] = life_at(pool, slot);
+    for (uint32_t slot = 0; slot < used; slot++) {
+        uint64_t life = noted[slot];
+        if (!has_live_object(life) || life_owner(life) != n) continue;
+        if (change_life(pool, slot, life, owned_life(life, n))) pool->on_orphan(object_at(pool, slot), pool->context);
+    }
+    kolk_memory_release_(noted, size);
+    return KOLK_OK;
+}
+
 kolk_status kolk_ipc_join_(kolk_ipc *pool) {
     uint32_t n, count;
     kolk_forks_watch_();
@@ -159,15 +205,12 @@ kolk_status kolk_ipc_join_(kolk_ipc *pool) {
         status = lock_any_number(pool, &n);
     }
     if (status != KOLK_OK) return status;
-    ipc_process *process = process_at(pool, n);
-    if (kolk_load_(&process->used, KOLK_ACQUIRE_)) recover_process(pool, n);
-    process->pid = kolk_between_number_();
-    kolk_between_name_(process->name);
-    kolk_store_(&process->used, IPC_LIVES, KOLK_SEQ_CST_);
-    pool->me = n;
-    kolk_store_(&pool->forks, forks, KOLK_RELEASE_); /* partner: number_here */
+    bool inherits = kolk_load_(&process_at(pool, n)->used, KOLK_ACQUIRE_);
+    if (inherits && !pool->on_orphan) recover_one(pool, n);
+    become(pool, n, forks);
+    if (inherits && pool->on_orphan) status = inherit_number(pool, n);
     recover_all(pool, &count);
-    return KOLK_OK;
+    return status;
 }
 
 /* The number and its lock are the parent's. */
@@ -177,8 +220,8 @@ static void join_as_child(kolk_ipc *pool) {
     kolk_store_(&pool->recovering, 0, KOLK_RELAXED_);
     pool->lock_kept = NULL;
     pool->waiting = 0;
-    if (!pool->read_only) kolk_ipc_join_(pool);
-    kolk_store_(&pool->forks, forks, KOLK_RELEASE_); /* partner: number_here */
+    if (!pool->read_only && !pool->corrupt) kolk_ipc_join_(pool);
+    kolk_store_(&pool->forks, forks, KOLK_RELEASE_); /* partner: number_so_far */
 }
 
 KOLK_NOINLINE_ uint32_t kolk_ipc_join_again_(kolk_ipc *pool) {
@@ -193,7 +236,7 @@ void kolk_ipc_leave_(kolk_ipc *pool) {
     uint32_t me = number_here(pool);
     if (!me) return;
     pool->on_orphan = NULL; /* what this process owns is not given to itself */
-    recover_process(pool, me);
+    recover_one(pool, me);
     pool->me = 0;
     kolk_ipc_call_(&pool->block->free, UINT32_MAX);
 }
@@ -210,7 +253,7 @@ kolk_status kolk_ipc_status(kolk_ipc *pool) {
 
 KOLK_NOINLINE_ void *kolk_ipc_adopt(kolk_ipc *pool) {
     uint32_t me = number_here(pool);
-    for (uint32_t slot = 0; me && slot < pool->capacity; slot++) {
+    for (uint32_t slot = 0; me && slot < used_slots(pool); slot++) {
         uint64_t life = life_at(pool, slot);
         if (!has_live_object(life) || (life & IPC_QUEUED) || life_owner(life) != 0) continue;
         if (change_life(pool, slot, life, owned_life(life, me))) return object_at(pool, slot);

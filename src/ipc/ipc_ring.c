@@ -195,21 +195,21 @@ static void complete_pops(const kolk_ipc *pool, ipc_queue *in) {
     }
 }
 
-static void inherit(const kolk_ipc *pool, const ipc_queue *in, uint32_t n) {
+static void inherit(const kolk_ipc *pool, const ipc_queue *in, const ipc_dead *dead) {
     uint64_t head;
     for (uint32_t left = entries_from(pool, in, &head); left > 0; left--, head++) {
         uint32_t content = (uint32_t)read_cell(pool, in, head);
         if (content == 0 || content > pool->capacity) continue;
         uint64_t life = life_at(pool, content - 1);
-        bool pushed = has_live_object(life) && (life & IPC_QUEUED) && life_owner(life) == n;
+        bool pushed = has_live_object(life) && (life & IPC_QUEUED) && is_dead(dead, life_owner(life));
         if (pushed) change_life(pool, content - 1, life, life & ~IPC_OWNER); /* fails if it is popped now */
     }
 }
 
-void kolk_ipc_settle_(const kolk_ipc *pool, uint32_t n) {
+void kolk_ipc_settle_(const kolk_ipc *pool, const ipc_dead *dead) {
     for (uint32_t each = 0; each < pool->queues; each++) {
         complete_pops(pool, &pool->queues_at[each]);
-        inherit(pool, &pool->queues_at[each], n);
+        inherit(pool, &pool->queues_at[each], dead);
     }
 }
 

@@ -25,6 +25,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 /* From <linux/memfd.h> and <fcntl.h>, for C libraries that lack them. */
@@ -42,6 +43,12 @@
 #ifndef F_OFD_SETLK
 #define F_OFD_SETLK 37
 #endif
+#define HUGETLBFS 0x958458f6 /* from <linux/magic.h> */
+
+size_t kolk_between_page_(int fd) {
+    struct statfs about;
+    return fstatfs(fd, &about) == 0 && about.f_type == HUGETLBFS ? (size_t)about.f_bsize : kolk_memory_page_();
+}
 
 int kolk_between_make_(void) {
     return (int)syscall(SYS_memfd_create, "kolk", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -110,8 +117,7 @@ bool kolk_between_lock_(int opened, uint32_t n) {
     return fcntl(opened, F_OFD_SETLK, &lock) == 0;
 }
 
-void *kolk_between_keep_(int opened) {
-    size_t page = kolk_memory_page_();
+void *kolk_between_keep_(int opened, size_t page) {
     void *kept = mmap(NULL, page, PROT_NONE, MAP_SHARED, opened, 0);
     bool failed = kept == MAP_FAILED || madvise(kept, page, MADV_DONTFORK) != 0;
     if (failed && kept != MAP_FAILED) munmap(kept, page);
@@ -124,8 +130,8 @@ void kolk_between_close_(int opened) {
     kolk_unlock_();
 }
 
-void kolk_between_release_(void *kept) {
-    munmap(kept, kolk_memory_page_());
+void kolk_between_release_(void *kept, size_t page) {
+    munmap(kept, page);
 }
 
 uint32_t kolk_between_number_(void) {
@@ -139,6 +145,11 @@ void kolk_between_name_(char name[16]) {
 }
 
 #else
+
+size_t kolk_between_page_(int fd) {
+    (void)fd;
+    return 1;
+}
 
 int kolk_between_make_(void) {
     return -1;
@@ -197,8 +208,8 @@ bool kolk_between_lock_(int opened, uint32_t n) {
     return false;
 }
 
-void *kolk_between_keep_(int opened) {
-    (void)opened;
+void *kolk_between_keep_(int opened, size_t page) {
+    (void)opened, (void)page;
     return NULL;
 }
 
@@ -206,8 +217,8 @@ void kolk_between_close_(int opened) {
     (void)opened;
 }
 
-void kolk_between_release_(void *kept) {
-    (void)kept;
+void kolk_between_release_(void *kept, size_t page) {
+    (void)kept, (void)page;
 }
 
 uint32_t kolk_between_number_(void) {

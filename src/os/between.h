@@ -16,6 +16,9 @@
 /* Makes an empty file without a name; -1 if there is no descriptor left. */
 int kolk_between_make_(void);
 
+/* The size of the file's pages, which may be huge ones. Its size and those of its mappings are multiples of it. */
+size_t kolk_between_page_(int fd);
+
 /* Gives an empty file its size, and seals it against any other size if it can be sealed. Returns false if there is no
  * room, or if the file may not be written. */
 bool kolk_between_resize_(int fd, uint64_t size);
@@ -53,9 +56,9 @@ bool kolk_between_lock_(int opened, uint32_t n);
 
 /* Keeps the locks that were taken, and closes the descriptor: they last until release, until this process ends in
  * whatever way, or until its exec. A fork's child does not have them. NULL: there is no room, and no lock is kept. */
-void *kolk_between_keep_(int opened);
+void *kolk_between_keep_(int opened, size_t page);
 void kolk_between_close_(int opened);
-void kolk_between_release_(void *kept);
+void kolk_between_release_(void *kept, size_t page);
 
 /* This process, for people: its number, and the name of its program, cut. */
 uint32_t kolk_between_number_(void);

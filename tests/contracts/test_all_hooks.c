@@ -1306,7 +1306,7 @@ static void finish_ipc(void) {
 
 /* The system releases a process's lock when it dies. */
 static void find_a_dead_one(void) {
-    kolk_between_release_(ipc.dying.lock_kept);
+    kolk_between_release_(ipc.dying.lock_kept, ipc.dying.page);
     ipc.dying.lock_kept = NULL;
     CHECK(kolk_ipc_recover(&ipc.pool) == 1);
 }

@@ -33,7 +33,7 @@ static inline void end_ipc(kolk_ipc *pool) {
 /* The process of this view dies: the system releases its locks, and nothing else happens. The view must not be used
  * any more. */
 static inline void kill_ipc(kolk_ipc *pool) {
-    kolk_between_release_(pool->lock_kept);
+    kolk_between_release_(pool->lock_kept, pool->page);
 }
 
 #endif

@@ -4,6 +4,7 @@
 #include "ipc_test.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 /* ---- A model ----------------------------------------------------------------------------------------------------- */
 
@@ -279,6 +280,81 @@ static void test_orphans_go_to_a_hook(void **state) {
     end_ipc(&theirs);
 }
 
+static void replace_one(void *object, void *context) {
+    heir *it = (heir *)context;
+    it->count++;
+    assert_true(kolk_ipc_is_owned(it->pool, object));
+    assert_non_null(kolk_ipc_alloc(it->pool));
+    kolk_ipc_free(it->pool, object);
+}
+
+/* All numbers are taken, so who attaches takes that of a dead process. What the hook allocates is no orphan, although
+ * it has the same owner. promise: "is called in an attach too, before that returns" */
+static void test_a_number_is_inherited(void **state) {
+    kolk_ipc mine, theirs, heirs;
+    heir it = {.pool = &heirs};
+    make_ipc(&mine, &(kolk_ipc_desc){.object_size = 8, .capacity = 200, .queues = 1, .max_processes = 2});
+    join_ipc(&theirs, &mine);
+    for (int n = 0; n < 70; n++) assert_non_null(kolk_ipc_alloc(&theirs));
+    assert_int_equal(kolk_ipc_push(&theirs, 0, kolk_ipc_alloc(&theirs), KOLK_NOW), KOLK_OK);
+    kill_ipc(&theirs);
+    assert_int_equal(
+        kolk_ipc_attach(&heirs, kolk_ipc_fd(&mine), &(kolk_ipc_desc){.on_orphan = replace_one, .context = &it}),
+        KOLK_OK);
+    assert_int_equal(heirs.me, theirs.me);
+    assert_int_equal(it.count, 70);
+    assert_int_equal(kolk_ipc_count(&mine), 71);
+    assert_int_equal(kolk_ipc_queued(&mine, 0), 1);
+    end_ipc(&heirs);
+    assert_int_equal(kolk_ipc_count(&mine), 1);
+    end_ipc(&mine);
+}
+
+/* More than one walk recovers at once. */
+static void test_thousands_are_dead(void **state) {
+    enum { COUNT = 3000 };
+    kolk_ipc pool;
+    make_ipc(&pool, &(kolk_ipc_desc){.object_size = 8, .capacity = COUNT, .max_processes = COUNT});
+    ipc_process *processes = (ipc_process *)((unsigned char *)pool.block + IPC_HEADER);
+    for (uint32_t n = 1; n <= COUNT; n++) {
+        void *object = kolk_ipc_alloc(&pool);
+        pool.lives[slot_of(&pool, object)] += n - 1; /* number n's */
+        processes[n].used = IPC_LIVES;
+    }
+    assert_true(kolk_ipc_is_valid(&pool));
+    assert_int_equal(kolk_ipc_recover(&pool), COUNT - 1);
+    for (uint32_t n = 1; n <= COUNT; n++) assert_int_equal(processes[n].used, n == 1 ? IPC_LIVES : 0);
+    assert_int_equal(kolk_ipc_count(&pool), 1);
+    assert_int_equal(kolk_ipc_recover(&pool), 0);
+    end_ipc(&pool);
+}
+
+/* Questions and recovery do not touch slots that were never used. promise: "Memory that was never used costs nothing",
+ * "if any are dead, also O(slots that were ever used), for all of them together" */
+static void test_unused_slots_are_not_touched(void **state) {
+    kolk_ipc pool, other;
+    kolk_stats stats;
+    kolk_ipc_holder holder;
+    assert_int_equal(kolk_ipc_init(&pool, &(kolk_ipc_desc){.object_size = 64, .capacity = 1 << 20}), KOLK_OK);
+    join_ipc(&other, &pool);
+    for (int n = 0; n < 100; n++) assert_non_null(kolk_ipc_alloc(&other));
+    kill_ipc(&other);
+    assert_int_equal(kolk_ipc_recover(&pool), 100);
+    kolk_ipc_stats(&pool, &stats);
+    assert_int_equal(stats.peak, 100);
+    assert_int_equal(kolk_ipc_count(&pool), 0);
+    assert_int_equal(kolk_ipc_holders(&pool, &holder, 1), 1);
+    assert_null(kolk_ipc_adopt(&pool));
+    kolk_ipc_cursor each = kolk_ipc_each(&pool);
+    assert_null(kolk_ipc_cursor_next(&each));
+    join_ipc(&other, &pool);
+    kolk_ipc_deinit(&pool);
+    struct stat about;
+    assert_int_equal(fstat(kolk_ipc_fd(&other), &about), 0);
+    assert_true(about.st_blocks * 512 < (1 << 20) / 8 + 64 * 1024); /* the hints, and some pages */
+    end_ipc(&other);
+}
+
 /* A process that needs a slot finds the dead by itself. promise: "Before it returns NULL it looks for dead processes,
  * but at most once in a millisecond", "Processes notice it when they need a slot and find none, when they have waited
  * for 10 milliseconds, and at an attach" */
@@ -324,8 +400,8 @@ static void test_holders(void **state) {
         assert_int_equal(kolk_ipc_push(&views[2], 0, kolk_ipc_alloc(&views[2]), KOLK_NOW), KOLK_OK);
     assert_int_equal(kolk_ipc_holders(&views[0], NULL, 0), 3);
     assert_int_equal(kolk_ipc_holders(&views[0], holders, 4), 3);
-    assert_true(holders[0].number == 3 && holders[0].count == 0 && holders[0].queued == 6);
-    assert_true(holders[1].number == 2 && holders[1].count == 5 && holders[1].queued == 0);
+    assert_true(holders[0].number == 2 && holders[0].count == 5 && holders[0].queued == 0);
+    assert_true(holders[1].number == 3 && holders[1].count == 0 && holders[1].queued == 6);
     assert_true(holders[2].number == 1 && holders[2].count == 0 && holders[2].queued == 0);
     assert_int_equal(holders[0].pid, getpid());
     assert_string_equal(holders[0].name, "test_ipc");
@@ -358,8 +434,8 @@ static void test_stats(void **state) {
     assert_true(stats.count == 0 && stats.capacity == 0);
 }
 
-/* promise: "In one that is zero-initialised, alloc and pop return NULL", "Returns KOLK_OK, or why this process can do
- * no more", "-1: the pool is all zero" */
+/* promise: "In one that is zero-initialised, alloc and pop return NULL", "-1: the pool is all zero",
+ * "Returns KOLK_OK, or why this process can change nothing more" */
 static void test_zero_is_a_pool(void **state) {
     kolk_ipc none = {.number = 0};
     int object = 0;
@@ -494,6 +570,7 @@ static void test_is_valid_sees_damage(void **state) {
     assert_breaks(kolk_ipc_is_valid, &pool, pool.lives[slot_of(&pool, a)], before_ | IPC_OWNER);
     assert_breaks(kolk_ipc_is_valid, &pool, pool.lives[slot_of(&pool, a)], before_ | IPC_QUEUED);
     assert_breaks(kolk_ipc_is_valid, &pool, pool.lives[69], before_ + 1);
+    assert_breaks(kolk_ipc_is_valid, &pool, pool.block->used_words, 0);
     assert_breaks(kolk_ipc_is_valid, &pool, queue->head, before_ + 2);
     assert_breaks(kolk_ipc_is_valid, &pool, queue->tail, before_ + 5);
     assert_breaks(kolk_ipc_is_valid, &pool, pool.rings[0], before_ + 100);
@@ -511,6 +588,9 @@ int main(void) {
         cmocka_unit_test_teardown(test_only_the_owner, abort_on_failure),
         cmocka_unit_test_teardown(test_full_names_holders, abort_on_failure),
         cmocka_unit_test(test_orphans_go_to_a_hook),
+        cmocka_unit_test(test_a_number_is_inherited),
+        cmocka_unit_test(test_thousands_are_dead),
+        cmocka_unit_test(test_unused_slots_are_not_touched),
         cmocka_unit_test(test_the_dead_are_noticed),
         cmocka_unit_test(test_holders),
         cmocka_unit_test(test_stats),

@@ -377,6 +377,8 @@ static void fork_working_child(void) {
     if (fork())
         for (;;) pause();
     note_grandchild(getpid());
+    kolk_ipc_cursor each = kolk_ipc_each(&pool);
+    for (void *parents; (parents = kolk_ipc_cursor_next(&each));) REQUIRE(!kolk_ipc_is_owned(&pool, parents));
     uint32_t *it = kolk_ipc_alloc(&pool);
     REQUIRE(it && kolk_ipc_count(&pool) == HELD + PUSHED + 1);
     *it = 42;

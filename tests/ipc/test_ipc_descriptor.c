@@ -7,6 +7,8 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* ---- Init -------------------------------------------------------------------------------------------------------- */
@@ -113,6 +115,32 @@ static void test_files(void **state) {
     fclose(file);
 }
 
+/* A file of huge pages: its size, and each mapping, is a multiple of such a page. promise: docs/processes.md "gives it
+ * a size that is a multiple of its pages" */
+static void test_huge_pages(void **state) {
+    int fd = (int)syscall(SYS_memfd_create, "huge", 1u | 2u | 4u); /* close-on-exec, may be sealed, huge pages */
+    struct stat about;
+    void *page = fd < 0 ? MAP_FAILED : mmap(NULL, 1u << 21, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0);
+    if (page == MAP_FAILED || fstat(fd, &about) != 0 || about.st_blksize < (1 << 16)) {
+        print_message("left out: this machine has no free huge pages (sysctl vm.nr_hugepages)\n");
+        skip();
+    }
+    munmap(page, 1u << 21);
+    kolk_ipc pool, second;
+    assert_int_equal(kolk_ipc_init_in(&pool, fd, &made), KOLK_OK);
+    assert_true(fstat(fd, &about) == 0 && about.st_size % about.st_blksize == 0);
+    for (int rounds = 0; rounds < 3; rounds++) { /* a lock that stayed would leave no number */
+        assert_int_equal(kolk_ipc_attach(&second, fd, &made), KOLK_OK);
+        void *object = kolk_ipc_alloc(&second);
+        assert_int_equal(kolk_ipc_push(&second, 0, object, KOLK_NOW), KOLK_OK);
+        kolk_ipc_deinit(&second);
+        kolk_ipc_free(&pool, kolk_ipc_pop(&pool, 0, KOLK_NOW));
+        assert_int_equal(kolk_ipc_count(&pool), 0);
+    }
+    kolk_ipc_deinit(&pool);
+    close(fd);
+}
+
 /* ---- What a process may not do ----------------------------------------------------------------------------------- */
 
 static struct {
@@ -212,6 +240,7 @@ int main(void) {
         cmocka_unit_test(test_each_broken_rule_has_its_status),
         cmocka_unit_test(test_attach),
         cmocka_unit_test(test_files),
+        cmocka_unit_test(test_huge_pages),
         cmocka_unit_test(test_reports),
         cmocka_unit_test(test_a_reader),
         cmocka_unit_test(test_garbage),

@@ -101,13 +101,26 @@ static void test_each_loop_ends(void **state) {
 
 static void test_corruption_is_a_status(void **state) {
     make_ipc(&pool, &(kolk_ipc_desc){.name = "endless", .object_size = 8, .capacity = 64, .queues = 1});
-    while (kolk_ipc_alloc(&pool)) {}
+    void *object = NULL;
+    for (void *got; (got = kolk_ipc_alloc(&pool));) object = got;
     disturb = hint_at_live_slots;
     void *got = kolk_ipc_alloc(&pool);
     disturb = NULL;
     assert_null(got);
     assert_int_equal(kolk_ipc_status(&pool), KOLK_CORRUPT);
+    kolk_ipc second;
+    join_ipc(&second, &pool);
+    kolk_ipc_free(&pool, object); /* whoever has found garbage changes nothing more */
+    assert_int_equal(kolk_ipc_push(&pool, 0, object, KOLK_NOW), KOLK_CORRUPT);
+    assert_null(kolk_ipc_pop(&pool, 0, KOLK_NOW));
+    assert_null(kolk_ipc_alloc(&pool));
+    assert_null(kolk_ipc_adopt(&pool));
+    assert_int_equal(kolk_ipc_recover(&pool), 0);
+    assert_int_equal(kolk_ipc_count(&second), 64);
+    assert_int_equal(kolk_ipc_recover(&second), 0); /* it lives */
     kolk_ipc_deinit(&pool);
+    assert_int_equal(kolk_ipc_recover(&second), 64);
+    kolk_ipc_deinit(&second);
 }
 
 int main(void) {

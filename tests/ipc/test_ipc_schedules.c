@@ -25,9 +25,9 @@ static struct {
 int __real_kolk_between_open_(int fd);
 int __wrap_kolk_between_open_(int fd);
 bool __wrap_kolk_between_lock_(int opened, uint32_t n);
-void *__wrap_kolk_between_keep_(int opened);
+void *__wrap_kolk_between_keep_(int opened, size_t page);
 void __wrap_kolk_between_close_(int opened);
-void __wrap_kolk_between_release_(void *kept);
+void __wrap_kolk_between_release_(void *kept, size_t page);
 void *__wrap_kolk_between_map_(int fd, size_t size, bool read_only);
 void __wrap_kolk_between_unmap_(void *start, size_t size);
 
@@ -47,7 +47,7 @@ bool __wrap_kolk_between_lock_(int opened, uint32_t n) {
     return true;
 }
 
-void *__wrap_kolk_between_keep_(int opened) {
+void *__wrap_kolk_between_keep_(int opened, size_t page) {
     return locks.last[sched.current];
 }
 
@@ -55,7 +55,7 @@ void __wrap_kolk_between_close_(int opened) {
     (void)opened; /* no lock was taken */
 }
 
-void __wrap_kolk_between_release_(void *kept) {
+void __wrap_kolk_between_release_(void *kept, size_t page) {
     call_the_system();
     *(unsigned *)kept = 0;
 }

@@ -782,6 +782,7 @@ pub struct kolk_ipc {
     pub waits: u64,
     pub looked: u64,
     pub waiting: u32,
+    pub page: u32,
     pub lock_kept: *mut c_void,
     pub name: *const c_char,
     pub on_orphan: Option<unsafe extern "C" fn(object: *mut c_void, context: *mut c_void)>,
@@ -1698,8 +1699,9 @@ extern "C" {
     pub fn kolk_ipc_fd(pool: *const kolk_ipc) -> c_int;
     /// Leaves the pool, and leaves \*pool all zero. Objects that this process owns become orphans, without the hook. No
     /// thread of this process may be inside a call. The other processes go on; the last one takes the pool with it.
+    /// O(slots that were ever used).
     pub fn kolk_ipc_deinit(pool: *mut kolk_ipc);
-    /// Returns KOLK_OK, or why this process can do no more: KOLK_CORRUPT, KOLK_READ_ONLY, in a fork's child that
+    /// Returns KOLK_OK, or why this process can change nothing more: KOLK_CORRUPT, KOLK_READ_ONLY, in a fork's child that
     /// gets no number KOLK_TOO_MANY_PROCESSES, or KOLK_NO_DESCRIPTOR if it is all zero.
     pub fn kolk_ipc_status(pool: *mut kolk_ipc) -> kolk_status;
     /// Returns an object, which this process owns, or NULL if no slot is free. Before it returns NULL it looks for dead
@@ -1736,11 +1738,11 @@ extern "C" {
     pub fn kolk_ipc_is_closed(pool: *const kolk_ipc, queue: u32) -> bool;
     /// The number of objects in a queue: exact while nobody pushes or pops.
     pub fn kolk_ipc_queued(pool: *const kolk_ipc, queue: u32) -> u32;
-    /// Looks for dead processes now, and returns how many objects they owned. O(max_processes), and O(capacity) for each
-    /// dead one. Returns 0 if another thread of this process is doing it.
+    /// Looks for dead processes now, and returns how many objects they owned. O(max_processes); if any are dead, also
+    /// O(slots that were ever used), for all of them together. Returns 0 if another thread of this process is doing it.
     pub fn kolk_ipc_recover(pool: *mut kolk_ipc) -> u32;
     /// With KOLK_IPC_KEEP: makes this process the owner of an object that has none, and returns it, or NULL if there is
-    /// none. O(capacity).
+    /// none. O(slots that were ever used).
     pub fn kolk_ipc_adopt(pool: *mut kolk_ipc) -> *mut c_void;
     /// Returns the handle of a live object, whoever owns it: valid in every process. Any other pointer is a bug of the
     /// caller; the result is then the null handle.
@@ -1751,12 +1753,12 @@ extern "C" {
     /// Is this the start of a live object? And: does this process own it? Any pointer is allowed.
     pub fn kolk_ipc_is_live(pool: *const kolk_ipc, object: *const c_void) -> bool;
     pub fn kolk_ipc_is_owned(pool: *const kolk_ipc, object: *const c_void) -> bool;
-    /// The number of live objects: exact while no process allocates or frees. O(capacity).
+    /// The number of live objects: exact while no process allocates or frees. O(slots that were ever used).
     pub fn kolk_ipc_count(pool: *const kolk_ipc) -> u32;
     pub fn kolk_ipc_each(pool: *const kolk_ipc) -> kolk_ipc_cursor;
     pub fn kolk_ipc_cursor_next(cursor: *mut kolk_ipc_cursor) -> *mut c_void;
-    /// Writes the holders into an array of n, those with the most objects first, and returns how many there are: 0 if there
-    /// is no memory to count. A process without objects counts too. O(capacity + max_processes).
+    /// Writes the holders into an array of n, those that own the most objects first, and returns how many there are: 0 if
+    /// there is no memory to count. A process without objects counts too. O(slots that were ever used + max_processes).
     pub fn kolk_ipc_holders(pool: *const kolk_ipc, holders: *mut kolk_ipc_holder, n: u32) -> u32;
     /// Counters, as for the other members. `peak` counts the slots that were ever used. `failed`, `waits` and `waiting` are
     /// those of this process.
@@ -2596,6 +2598,7 @@ fn offsets() {
         ("kolk_ipc.waits", offset!(kolk_ipc, waits), 168),
         ("kolk_ipc.looked", offset!(kolk_ipc, looked), 176),
         ("kolk_ipc.waiting", offset!(kolk_ipc, waiting), 184),
+        ("kolk_ipc.page", offset!(kolk_ipc, page), 188),
         ("kolk_ipc.lock_kept", offset!(kolk_ipc, lock_kept), 192),
         ("kolk_ipc.name", offset!(kolk_ipc, name), 200),
         ("kolk_ipc.on_orphan", offset!(kolk_ipc, on_orphan), 208),
