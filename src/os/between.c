@@ -47,7 +47,8 @@
 
 size_t kolk_between_page_(int fd) {
     struct statfs about;
-    return fstatfs(fd, &about) == 0 && (uint32_t)about.f_type == HUGETLBFS ? (size_t)about.f_bsize : kolk_memory_page_();
+    bool huge = fstatfs(fd, &about) == 0 && (uint32_t)about.f_type == HUGETLBFS;
+    return huge ? (size_t)about.f_bsize : kolk_memory_page_();
 }
 
 int kolk_between_make_(void) {
