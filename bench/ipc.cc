@@ -5,7 +5,7 @@
  *     ping_pong  an object of 64 bytes goes to the other process and another one comes back: half of the time. Each
  *                trip is alloc, write, push; pop, read, free. "cell": what the processor's cache lines take
  *     stream     the same in one direction, as many as there is room for; ns per object
- *     asleep     age of an object at a receiver that sleeps: one object every 200 us. "futex": the bare system call
+ *     sleeper    age of an object at a receiver that sleeps: one object every 200 us. "futex": the bare system call
  *     alone      alloc and free in one process
  *     attach     a process attaches to a pool of 1,024 or of a million slots. "mmap": mmap and the first read alone
  *     recovery   another process has been killed that owned all but 1,024 of the slots: recover
@@ -74,7 +74,7 @@ template <typename way> samples stream(size_t count) {
 }
 
 /* Returns the age of each object when the receiver has it. */
-template <typename way> samples asleep(size_t count) {
+template <typename way> samples sleeper(size_t count) {
     static constexpr size_t most = 1 << 16;
     in_both<std::array<double, most>> ages;
     count = std::min(count, most);
@@ -116,10 +116,10 @@ static void run_stream() {
     take_turns(std::move(lines), 25, 8e6);
 }
 
-static void run_asleep() {
-    lines.push_back({"asleep", "64", "futex", asleep<futex_way>});
-    lines.push_back({"asleep", "64", "kolk", asleep<kolk_way>});
-    lines.push_back({"asleep", "64", "boost", asleep<boost_way<true>>});
+static void run_sleeper() {
+    lines.push_back({"sleeper", "64", "futex", sleeper<futex_way>});
+    lines.push_back({"sleeper", "64", "kolk", sleeper<kolk_way>});
+    lines.push_back({"sleeper", "64", "boost", sleeper<boost_way<true>>});
     take_turns(std::move(lines), 25, 30e6);
 }
 
@@ -294,7 +294,7 @@ int main(int argc, char **argv) {
     run_asked(argc, argv, "way",
               {{"ping_pong", run_ping_pong},
                {"stream", run_stream},
-               {"asleep", run_asleep},
+               {"sleeper", run_sleeper},
                {"alone", run_alone},
                {"attach", run_attach},
                {"recovery", run_recovery},

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """report.py PROGRAMS RESULT [NAME...]: writes the medians of google-benchmark's programs, PROGRAMS/NAME.json, to
 RESULT.json, and together with RESULT-components.csv and RESULT-instructions.csv to the tables of RESULT.md. Turns the lines of the programs with
-threads, RESULT-NAME.csv, into the tables of RESULT-NAME.md. With a NAME (queue, shared, resource, heap, nested), writes
+threads, RESULT-NAME.csv, into the tables of RESULT-NAME.md. With a NAME (queue, shared, resource, heap, nested, ipc), writes
 only these. Prints each ratio beside its target."""
 
 import csv
@@ -289,6 +289,13 @@ TITLES = {
     "twenty": "A heap begins, gets one block of each of 20 sizes from 16 to 1,024 bytes, and ends, ns",
     "request": "A heap gets 52 blocks, of which 10 are freed one by one, and ends or is reset, ns",
     "tree": "A heap with 10 heaps in it begins and ends, each of the 11 with a block of 64 bytes, ns",
+    "ping_pong": "Between two processes: an object of 64 bytes goes there and another one comes back, half of the time, ns",
+    "stream": "The same in one direction, as many as there is room for, ns an object",
+    "sleeper": "Age of an object at a receiver that sleeps, one every 200 us, ns",
+    "alone": "One process allocates and frees, ns",
+    "attach": "A process attaches, by number of slots, ns",
+    "recovery": "A process has been killed that owned all but 1,024 of the slots: recover, by number of slots, ns",
+    "survivor": "A third process allocates and frees meanwhile, or while nobody is dead, ns",
     "select": "SELECT 1 on PostgreSQL, on a connection of one's own, on one from kolk's pool, on a new one: ns a query",
 }
 MALLOCS = ("glibc", "jemalloc", "tcmalloc", "mimalloc")
@@ -424,9 +431,24 @@ def judge_nested(report):
     ratio("100,000 heaps alive, bytes of each: kolk / apr", value("alive", "bytes", "kolk"), value("alive", "bytes", "apr"), 1, True)
 
 
+def judge_processes(report):
+    """The targets of ipc. A cell is what the cache lines alone take, and a bare futex what the system takes."""
+    value, ratio = report.value, report.ratio
+    for who in ("cell", "dpdk", "boost"):
+        ratio(f"ping_pong: kolk_polled / {who}", value("ping_pong", "64", "kolk_polled"), value("ping_pong", "64", who), 1, True)
+    for who in ("dpdk", "boost"):
+        ratio(f"stream: kolk / {who}", value("stream", "64", "kolk"), value("stream", "64", who), 1, True)
+    ratio("sleeper: kolk / futex", value("sleeper", "64", "kolk"), value("sleeper", "64", "futex"), 1, True)
+    ratio("ping_pong, ns", value("ping_pong", "64", "kolk_polled"), 1, 150, True)
+    ratio("attach to a million slots, ns", value("attach", "1000000", "kolk"), 1, 50e3, True)
+    ratio("recovery of 1,024 slots, ns", value("recovery", "1024", "kolk"), 1, 1e6, True)
+    ratio("recovery of a million slots, ns", value("recovery", "1000000", "kolk"), 1, 5e6, True)
+
+
 KINDS = {"queue": ("Queues", judge_queues), "shared": ("Shared pools", judge_pools),
          "resource": ("Resource pools", judge_lists), "heap": ("Heaps", judge_heaps),
-         "nested": ("Thousands of heaps", judge_nested)}
+         "nested": ("Thousands of heaps", judge_nested), "ipc": ("Between processes", judge_processes)}
+
 
 def report_lines(folder, result, name):
     """Writes RESULT-NAME.md."""

@@ -1,7 +1,7 @@
 #!/bin/sh
 # bench/run.sh PROGRAMS [RESULT]: runs the benchmark programs in the directory PROGRAMS and writes RESULT.json,
 # RESULT.md, RESULT-components.csv, RESULT-instructions.csv, RESULT-flat.md,
-# RESULT-frame.md and RESULT-preload.md, and for queue, shared, resource, heap and nested RESULT-queue.csv,
+# RESULT-frame.md and RESULT-preload.md, and for queue, shared, resource, heap, nested and ipc RESULT-queue.csv,
 # RESULT-queue.md and so on (default: PROGRAMS/results). REPETITIONS=12 (three at each alignment) and MIN_TIME=0.05
 # (seconds per repetition) may be set. A run takes about 20 minutes.
 set -eu
@@ -37,7 +37,9 @@ echo "heap ..." >&2
 "$programs/heap" > "$result-heap.csv"
 echo "nested ..." >&2
 "$programs/nested" > "$result-nested.csv"
+echo "ipc ..." >&2
+"$programs/ipc" > "$result-ipc.csv"
 echo "preload ..." >&2
 python3 "$here/preload.py" "$programs/../libkolk-malloc.so" 5 "$programs/loads" > "$result-preload.md"
 python3 "$here/report.py" "$programs" "$result"
-cat "$result.md" "$result-queue.md" "$result-shared.md" "$result-resource.md" "$result-flat.md" "$result-frame.md" "$result-heap.md" "$result-nested.md" "$result-preload.md"
+cat "$result.md" "$result-queue.md" "$result-shared.md" "$result-resource.md" "$result-flat.md" "$result-frame.md" "$result-heap.md" "$result-nested.md" "$result-ipc.md" "$result-preload.md"
