@@ -3,6 +3,7 @@
  * (see CMakeLists.txt), and with all types of the headers below, although it uses none. Nothing of this is loaded with
  * the program, and strip removes it. */
 #include "../src/heap/heap_inside.h"
+#include "../src/ipc/ipc_inside.h"
 #include "../src/resource/resource_inside.h"
 #include "../src/shared/shared_inside.h"
 

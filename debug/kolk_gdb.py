@@ -1,10 +1,13 @@
-"""kolk in gdb: pools, slot maps, shared pools and their locals, queues, resource pools, heaps, handles in words, and
-$kolk_get. libkolk.so contains this file: see docs/debugging.md.
+"""kolk in gdb: pools, slot maps, shared pools and their locals, pools between processes, queues, resource pools, heaps,
+handles in words, and $kolk_get. libkolk.so contains this file: see docs/debugging.md.
 
 Everything is read from memory, and no function of the program is called. So it works on a core dump, and on a program
 that was stopped in the middle of an alloc. A pool may contain arbitrary bytes: it may be a local variable before its
 init, or have been overwritten. So `fault` checks it before any member is used.
 """
+import collections
+import struct
+
 import gdb
 import gdb.printing
 import gdb.types
@@ -17,6 +20,10 @@ THREAD_BYTES = 128  # bytes of a shared pool's record of a thread, up to the mag
 
 def read(address, size):
     return bytes(gdb.selected_inferior().read_memory(address, size))
+
+
+def byte_order():
+    return "<" if gdb.execute("show endian", to_string=True).find("little") >= 0 else ">"
 
 
 def is_readable(address, size):
@@ -40,6 +47,16 @@ def name_at(address):
     dots = "" if name.endswith(b"\0") else "..."
     plain = (chr(c) if 32 <= c < 127 and c not in b'"\\' else f"\\{c:03o}" for c in name.rstrip(b"\0"))
     return '"' + "".join(plain) + '"' + dots
+
+
+NO_DEBUG_INFORMATION = "libkolk has no debug information"
+NO_SHARED_MEMORY = "its shared memory is missing: a core dump may lack it"
+NOT_TO_BE_READ = NO_DEBUG_INFORMATION, NO_SHARED_MEMORY
+
+
+def without(noun, fault):
+    """Returns the words for what cannot be read, or is none."""
+    return f"{noun} ({fault})" if fault in NOT_TO_BE_READ else f"no {noun} ({fault})"
 
 
 class Store:
@@ -83,7 +100,7 @@ class Store:
     def to_string(self):
         fault = self.fault()
         if fault:
-            return f"no {self.NOUN} ({fault})"
+            return without(self.NOUN, fault)
         words = name_at(self.number("name")) + ": " if self.number("name") else ""
         words += f"{self.NOUN} of {self.object_size}-byte objects, {self.count - self.holes()} of {self.capacity} alive"
         if self.max_capacity > self.capacity:
@@ -219,23 +236,16 @@ class SlotMap(Store):
         return place if int(cell["generation"]) == generation and place < self.count else None
 
 
-NO_DEBUG_INFORMATION = "libkolk has no debug information"
-
-
 def inside_of(pointer, tag):
     """Returns the target of a struct's `inside` and None, or None and why the target cannot be read."""
-    its_type = type_named(tag)
+    its_type = struct_named(tag)
     if not int(pointer):
         return None, "all zero, as before init and after deinit"
-    if not its_type or not its_type.fields():
+    if not its_type:
         return None, NO_DEBUG_INFORMATION
     if not is_readable(int(pointer), its_type.sizeof):
         return None, "inside is not readable"
     return pointer.cast(its_type.pointer()).dereference(), None
-
-
-def without_inside(noun, fault):
-    return f"{noun} ({fault})" if fault == NO_DEBUG_INFORMATION else f"no {noun} ({fault})"
 
 
 class SlotStore(Store):
@@ -262,7 +272,7 @@ class SlotStore(Store):
         """Yields live slots in ascending order; the life of a live slot is an odd number. Reads memory only as far as
         necessary."""
         start, size = self.number(self.lives), self.value[self.lives].type.target().sizeof
-        lowest = 0 if gdb.execute("show endian", to_string=True).find("little") >= 0 else size - 1
+        lowest = 0 if byte_order() == "<" else size - 1
         for first in range(0, self.fresh, SLOTS_AT_A_TIME):
             length = min(SLOTS_AT_A_TIME, self.fresh - first)
             lives = read(start + first * size, length * size)
@@ -286,9 +296,6 @@ class Shared(SlotStore):
 
     def fault(self):
         return self.inside_fault or super().fault()
-
-    def to_string(self):
-        return without_inside(self.NOUN, self.inside_fault) if self.inside_fault else super().to_string()
 
     def fault_of_counts(self):
         if self.number("max_threads") == 0:
@@ -365,6 +372,112 @@ class Local:
         return f"local of {name}, {free} of {int(magazine['cache'])} free slots at hand{offline}"
 
 
+class Ipc(Store):
+    """A kolk_ipc; its objects are found by slot. Other processes may change it. It is readable if libkolk has debug
+    information."""
+
+    NOUN = "pool between processes"
+    NOT_ZERO = ("slots", "block", "stride", "inverse", "capacity")
+    STRUCTS = ("struct kolk_ipc_block_", "struct ipc_process", "struct kolk_ipc_queue_")
+    RECORDS = 1024  # bytes of the block before the records of the processes
+    OWNER, QUEUED = 0xFFFF, 0x10000  # of a life
+    END = 0xFFFFFFFF  # in the last cell of a closed queue
+    FLAGS = ("read_only", "may only be read"), ("corrupt", "corrupt")
+
+    def __init__(self, value, object_type=None):
+        super().__init__(value, object_type)
+        self.block, self.process, self.queue = map(struct_named, self.STRUCTS)
+        self.ring = self.number("ring_mask") + 1
+        self.holders = self.number("max_processes") + 1  # number 0 stands for the dead
+
+    def field(self, name):
+        return self.value["capacity" if name in ("fresh", "max_capacity") else name]
+
+    @property
+    def count(self):
+        return sum(1 for _ in self.live())
+
+    def regions(self):
+        """Yields the regions of the block in their order, and the sizes that they need."""
+        yield "block", self.RECORDS + self.holders * self.process.sizeof
+        yield "queues_at", self.number("queues") * self.queue.sizeof
+        yield "lives", self.capacity * 8
+        yield "rings", self.number("queues") * self.ring * 8
+        yield "slots", self.capacity * self.stride
+
+    def fault_of_counts(self):
+        if not (self.block and self.process and self.queue):
+            return NO_DEBUG_INFORMATION
+        start, size = self.number("block"), self.number("size")
+        end = start
+        for region, needs in self.regions():
+            if self.number(region) < end:
+                return f"{region} is too low for what lies before it"
+            end = self.number(region) + needs
+        if end > start + size:
+            return "its file ends before its slots"
+        if not is_readable(start, size) or not int(self.value["block"].cast(self.block.pointer())["magic"]):
+            return NO_SHARED_MEMORY  # gdb reads zeros where some core dumps have nothing
+        return None
+
+    def arrays(self):
+        return ()
+
+    def lives(self):
+        """Yields the slots that were ever used, and their lives."""
+        start = self.number("lives")
+        for first in range(0, self.capacity, SLOTS_AT_A_TIME):
+            length = min(SLOTS_AT_A_TIME, self.capacity - first)
+            lives = struct.unpack(f"{byte_order()}{length}Q", read(start + first * 8, length * 8))
+            yield from ((first + n, life) for n, life in enumerate(lives) if life)
+
+    def live(self):
+        return (slot for slot, life in self.lives() if life >> 32 & 1)
+
+    def peak(self):
+        return sum(1 for _ in self.lives())
+
+    def queues(self):
+        """Yields, for each queue, how many objects it has, and whether it is closed. A push or a pop that has not ended
+        may count or not."""
+        queues = self.value["queues_at"].cast(self.queue.pointer())
+        for n in range(self.number("queues")):
+            head, tail = int(queues[n]["head"]), int(queues[n]["tail"])
+            last = int(self.value["rings"][n * self.ring + (tail - 1) % self.ring])
+            is_closed = last & 0xFFFFFFFF == self.END
+            yield min(max(tail - head - is_closed, 0), self.ring), is_closed
+
+    def order(self):
+        records = gdb.Value(self.number("block") + self.RECORDS).cast(self.process.pointer())
+        used = sum(bool(records[n]["used"]) for n in range(1, self.holders))
+        words = f", {used} of {self.holders - 1} processes"
+        words += f", {self.value['waiting']} waiting" if self.number("waiting") else ""
+        for n, (count, is_closed) in enumerate(self.queues()):
+            words += f", queue {n} has {count}" if count or is_closed else ""
+            words += " and is closed" if is_closed else ""
+        owned, pushed = collections.Counter(), collections.Counter()
+        for _, life in self.lives():
+            if life >> 32 & 1:
+                (pushed if life & self.QUEUED else owned)[life & self.OWNER] += 1
+        for n in sorted(owned + pushed, key=lambda n: (-owned[n], -pushed[n], n)):
+            who = f"process {n}" if n else "the dead"
+            if 0 < n < self.holders:
+                who += f" ({name_at(int(records[n]['name'].address))}, pid {records[n]['pid']})"
+            words += f", {who}: {owned[n]} owned and {pushed[n]} pushed"
+        return words
+
+    def mode(self):
+        return "".join(f", {words}" for flag, words in self.FLAGS if self.number(flag))
+
+    def pointer(self, slot):
+        return self.as_pointer(self.value["slots"] + slot * self.stride)
+
+    def find(self, slot, generation):
+        """Returns the slot if its object is alive in this generation."""
+        found = slot < self.capacity and generation & 1
+        return slot if found and int(self.value["lives"][slot]) >> 32 == generation else None
+
+
 class Queue:
     """A kolk_queue. item_type is the type of its items, or None if it is unknown."""
 
@@ -390,8 +503,8 @@ class Queue:
     def waiters(self, end):
         """Returns how many threads wait at an end, and why their list cannot be read or None. Without libkolk's debug
         information the number is "some"."""
-        waiter, its_type = self.value["ends"][end]["waiters"]["first"], type_named("struct kolk_waiter_")
-        if not int(waiter) or not its_type or not its_type.fields():
+        waiter, its_type = self.value["ends"][end]["waiters"]["first"], struct_named("struct kolk_waiter_")
+        if not int(waiter) or not its_type:
             return "some" if int(waiter) else 0, None
         known = set()
         while int(waiter):
@@ -467,7 +580,7 @@ class Resources:
     def to_string(self):
         pool = self.inside
         if self.fault:
-            return without_inside("resource pool", self.fault)
+            return without("resource pool", self.fault)
         words = name_at(int(pool["desc"]["name"])) + ": " if int(pool["desc"]["name"]) else ""
         words += f"resource pool, {self.count('lent')} of {pool['max']} in use, {self.count('idle')} idle"
         for field, noun in (("creating", "being created"), ("waiting", "waiting")):
@@ -534,7 +647,7 @@ class Heap:
 
     def to_string(self):
         if self.fault:
-            return without_inside("heap", self.fault)
+            return without("heap", self.fault)
         top = self.fixed or self.root
         words = name_at(int(top["name"])) + ": " if int(top["name"]) else ""
         words += f"heap, {sum(alive for _, alive, _ in self.trays())} blocks alive"
@@ -580,6 +693,12 @@ def type_named(name):
         return None
 
 
+def struct_named(name):
+    """Returns a struct of kolk's sources, or None without their debug information."""
+    found = type_named(name)
+    return found if found and found.fields() else None
+
+
 def type_of_typedef(name):
     """Returns the type that typed.h calls so, or None."""
     found = type_named(name)
@@ -590,11 +709,16 @@ def shared(value, object_type=None):
     return Shared(value["inside"], object_type)
 
 
-KINDS = (Pool, "pool", "kolk_pool"), (SlotMap, "map", "kolk_slotmap"), (shared, "pool", "kolk_shared")
+KINDS = (
+    (Pool, "pool", "kolk_pool"),
+    (SlotMap, "map", "kolk_slotmap"),
+    (shared, "pool", "kolk_shared"),
+    (Ipc, "pool", "kolk_ipc"),
+)
 
 
 def store_of(value):
-    """Returns a pool, a slot map or a shared pool, typed or not, or None for other values."""
+    """Returns a pool of any kind or a slot map, typed or not, or None for other values."""
     tag = gdb.types.get_basic_type(value.type).tag
     for kind, member, untyped_tag in KINDS:
         if tag == untyped_tag:
@@ -649,7 +773,7 @@ class Printer(gdb.printing.PrettyPrinter):
 
 class Get(gdb.Function):
     """$kolk_get(POOL, HANDLE): pointer to the object of a handle; 0 if the handle is stale.
-POOL may be a slot map or a shared pool, or a pointer to one, and HANDLE the bits of one."""
+POOL may also be a slot map, a shared pool or a pool between processes, or a pointer to one, and HANDLE the bits of one."""
 
     def __init__(self):
         super().__init__("kolk_get")
@@ -668,8 +792,8 @@ POOL may be a slot map or a shared pool, or a pointer to one, and HANDLE the bit
             raise gdb.GdbError(f"$kolk_get: the first argument is no pool, but of type {pool.type}.")
         fault = found.fault()
         if fault:
-            article = "a" if fault == NO_DEBUG_INFORMATION else "no"
-            raise gdb.GdbError(f"$kolk_get: this is {article} {found.NOUN} ({fault}).")
+            article = "a " if fault in NOT_TO_BE_READ else ""
+            raise gdb.GdbError(f"$kolk_get: this is {article}{without(found.NOUN, fault)}.")
         known = handle_of(handle)
         return found.get(known.bits if known else int(handle) & (1 << 64) - 1)
 

@@ -22,13 +22,14 @@ import tempfile
 
 SOURCES = pathlib.Path("tests/misuse")
 DOCUMENT = pathlib.Path("docs/misuse.md")
-FILES = [SOURCES / f"{kind}.c" for kind in ("pool", "packed", "shared", "resource", "heap")]
+FILES = [SOURCES / f"{kind}.c" for kind in ("pool", "packed", "shared", "ipc", "resource", "heap")]
 CC = os.environ.get("CC", "gcc")
 
 
 POOL = ("-DPOOL",)
 PACKED = ("-DPACKED",)
 SHARED = ("-DSHARED",)
+IPC = ("-DIPC",)
 RESOURCE = ("-DRESOURCE",)
 HEAP = ("-DHEAP",)
 MALLOC = ("-DMALLOC",)
@@ -84,6 +85,10 @@ TABLES = [
         Column("ASan", SHARED + ASAN, NO_DEAD_VALUES, kind="shared"),
         Column("memcheck", SHARED, runner=MEMCHECK, kind="shared"),
     ],
+    [  # for the pool between processes
+        Column("kolk_ipc", IPC, kind="ipc"),
+        Column("`KOLK_DEBUG=all`", IPC, {"KOLK_DEBUG": "all"}, kind="ipc"),
+    ],
     [  # for the resource pool
         Column("kolk_resource_pool", RESOURCE, kind="resource"),
         Column("`KOLK_DEBUG=all`", RESOURCE, {"KOLK_DEBUG": "all"}, kind="resource"),
@@ -102,6 +107,7 @@ TABLES = [
 # The patterns that find a report's first line.
 REPORTS = [
     r"kolk: [^:]+: (a resource that was borrowed) .+ (is not given back) after .+",
+    r"kolk: [^:]+: (.+ process) \d+ (\(.+?\)) by .+",
     r"kolk: [^:]+: (.+?)(?:(?:, seen|, after it was .+|, now that it is .+)? by .+|; .+)?$",
     r"SUMMARY: AddressSanitizer: ([a-zA-Z-]+) ",
     r"==\d+==ERROR: LeakSanitizer: (.+)",

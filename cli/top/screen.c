@@ -24,6 +24,7 @@ typedef struct table {
     const char *ended; /* why there are no more looks; NULL: there are */
     const top_pool **order;
     size_t room, count; /* of order */
+    size_t lines;       /* the rows, and those of draw_holders */
     size_t first;       /* the row at the top of the screen */
     int column;         /* sorted by it */
     int widths[TOP_COLUMNS];
@@ -100,6 +101,18 @@ static const char *const help[] = {
     "TREND     of the last five minutes' minima, and how sure it is; from 99.9 % on, the pool creeps",
 };
 
+/* After the last row, a line for each pool whose greatest holder is known. */
+static void draw_holders(const table *it) {
+    size_t line = it->count;
+    for (size_t n = 0; n < it->count; n++) {
+        char text[4 * TOP_TEXT];
+        if (!*it->order[n]->held_by) continue;
+        snprintf(text, sizeof text, "%s: %s", it->order[n]->name, it->order[n]->held_by);
+        if (line >= it->first && line - it->first < rows_of()) mvaddnstr(HEAD + (int)(line - it->first), 0, text, COLS);
+        line++;
+    }
+}
+
 static void draw_rows(const table *it) {
     if (it->help) {
         for (size_t n = 0; n < sizeof help / sizeof *help && n < rows_of(); n++)
@@ -116,6 +129,7 @@ static void draw_rows(const table *it) {
         }
         attroff(COLOR_PAIR(CREEPS) | A_BOLD);
     }
+    draw_holders(it);
 }
 
 static void draw(table *it) {
@@ -128,8 +142,10 @@ static void draw(table *it) {
         it->room = it->view.count;
     }
     it->count = it->order ? top_order(&it->view, it->filter, it->column, it->reverse, it->order) : 0;
+    it->lines = it->count;
+    for (size_t n = 0; n < it->count; n++) it->lines += *it->order[n]->held_by != 0;
     widen(it);
-    if (it->first + rows > it->count) it->first = it->count > rows ? it->count - rows : 0;
+    if (it->first + rows > it->lines) it->first = it->lines > rows ? it->lines - rows : 0;
     erase();
     draw_head(it);
     draw_rows(it);
@@ -213,7 +229,7 @@ static void obey(table *it, int key) {
         it->first = 0;
         break;
     case KEY_END:
-        it->first = it->count;
+        it->first = it->lines;
         break;
     default:
         break;

@@ -1,11 +1,11 @@
 #!/bin/bash
 # runs: long once
-# Makes gdb print the pools, slot maps, shared pools, queues, resource pools and heaps of tests/build/gdb/program.c, in
-# the running program and in its core dump, with and without optimisation, with the script inside the shared library and
-# with the installed one, and with a library that was compiled without debug information. The files beside the program
-# are dialogues: each line that begins with "> " is a command, and gdb must print exactly the lines after it, with N in
-# place of thread numbers and ADDRESS in place of the addresses of a queue's items. No command may call a function of
-# the program: that is impossible in a core dump, and in gdb 13 on processors with AMX. A string literal in an
+# Makes gdb print what tests/build/gdb/program.c has of each member of the family, in the running program and in its core
+# dump (`lost` only there), with and without optimisation, with the script inside the shared library and with the
+# installed one, and with a library that was compiled without debug information. The files beside the program are
+# dialogues: each line that begins with "> " is a command, and gdb must print exactly the lines after it, with N in place
+# of the numbers of threads and processes, and ADDRESS in place of the addresses of items. No command may call a function
+# of the program: that is impossible in a core dump, and in gdb 13 on processors with AMX. A string literal in an
 # expression is such a call, as gdb allocates it with the program's malloc.
 # Usage: CC=... gdb.sh BUILD
 set -euo pipefail
@@ -24,7 +24,7 @@ for level in 0 2; do
   "$CC" -std=c11 -g "-O$level" -Iinclude tests/build/gdb/program.c -L"$build" -lkolk -pthread -o "$work/program$level"
 done
 
-dialogues=(pools maps shared queues resources)
+dialogues=(pools maps shared between queues resources)
 if readelf -h "$work/program0" | grep ELF64 > /dev/null; then dialogues+=(heaps); fi # heaps are for 64 bits
 
 # ask DIALOGUE... -- GDB'S ARGUMENTS: has these dialogues in one session. If an address has a name, the name is compared.
@@ -42,7 +42,7 @@ ask() {
   gdb -nx -batch -iex 'set debuginfod enabled off' -iex 'set may-call-functions off' "${@:2}" "${commands[@]}" \
     > "$work/all" 2>&1 || true
   sed -n '/^> /,$ { s/^\$[0-9]* = //; s/0x[0-9a-f]* \([<"]\)/\1/g; s/thread [0-9]*/thread N/g
-    s/\] = 0x[0-9a-f]*\([,}]\)/] = ADDRESS\1/g; p }' "$work/all" > "$work/said"
+    s/\] = 0x[0-9a-f]*\([,}]\)/] = ADDRESS\1/g; s/pid [0-9]*/pid N/g; p }' "$work/all" > "$work/said"
   diff -u "$work/expected" "$work/said"
   ! grep -A 9 Traceback "$work/all"
 }
@@ -57,7 +57,7 @@ use "$build"
 for level in 0 2; do
   core=$work/core$level
   ask "${dialogues[@]}" -- "${trust[@]}" "${library[@]}" "${to_stop[@]}" -ex "generate-core-file $core" "$work/program$level"
-  ask "${dialogues[@]}" -- "${trust[@]}" "$work/program$level" "$core"
+  ask "${dialogues[@]}" lost -- "${trust[@]}" "$work/program$level" "$core"
 done
 ask damage -- "${trust[@]}" "${library[@]}" "${to_stop[@]}" "$work/program0"
 ask bypass -- "${trust[@]}" "${library[@]}" -ex 'set environment KOLK_BYPASS 1' "${to_stop[@]}" "$work/program0"

@@ -57,9 +57,10 @@ in_kolk_c=$(grep -cE '^/\* ==== src/.*\.c =' kolk.c)
 (( in_kolk_c == $(printf '%s\n' "$top"/src/*/*.c | wc -l) )) || fail "kolk.c does not have all sources, but $in_kolk_c."
 
 pair() { # EXAMPLE MEMBER...: makes kolk.h and kolk.c of these members in EXAMPLE_pair, and links the example with them
-  local folder=$1_pair
+  local folder=$1_pair example=$top/examples/$1
+  if [[ -d $example ]]; then example+=/main; fi
   "$top/tools/dist.py" two "$folder" "${@:2}"
-  quiet "$CC" -std=c11 -O0 "${warnings[@]}" -I"$folder" "$top/examples/$1.c" "$folder/kolk.c" -o "$folder/$1" -pthread
+  quiet "$CC" -std=c11 -O0 "${warnings[@]}" -I"$folder" "$example.c" "$folder/kolk.c" -o "$folder/$1" -pthread
   quiet "$CXX" -std=c++17 "${cxx_warnings[@]}" -fsyntax-only -x c++ -include "$folder/kolk.h" /dev/null
 }
 
@@ -71,6 +72,7 @@ pair gta bytemap
 quiet "$CXX" -std=c++11 "${cxx_warnings[@]}" -fsyntax-only -x c++ -include gta_pair/kolk_gta.hpp /dev/null
 pair blocking_queue queue
 pair routes shared
+pair processes ipc
 pair sieves resource
 pair level heap
 pair bullets pool watch
@@ -83,7 +85,7 @@ cp -r dist before
 for name in kolk.hpp kolk_gta.hpp; do
   [[ ! -e before/$name ]] || fail "A $name, which needs other members, stays beside the kolk.h of some."
 done
-for left_out in BYTEMAP QUEUE SHARED RESOURCE; do
+for left_out in BYTEMAP QUEUE SHARED IPC RESOURCE; do
   ! grep "#define KOLK_${left_out}_" shapes_pair/kolk.h || fail "kolk.h of pool and slotmap has macros of another member."
 done
 ! grep -E '/\* ==== src/(bytemap|queue|shared|ipc|resource|heap|store)/' shapes_pair/kolk.c || fail "kolk.c of pool and slotmap has files of other members."

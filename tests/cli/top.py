@@ -97,10 +97,27 @@ def main():
     terminal.press("q")
     terminal.quits()
 
+    target = subprocess.Popen([program, "frames"], stdout=subprocess.PIPE)
+    target.stdout.readline()
+    atexit.register(target.kill)
+    held = f"frames: 3 by process {target.pid} [(]top_server[)]"
+    terminal = Terminal(kolk, "-d", "20", str(target.pid), rows=8)  # four pools fill it
+    terminal.expect("frames +ipc", "requests", absent=held)
+    terminal.press("\x1b[4~")
+    terminal.expect(held)
+    terminal.press("/frames\n")
+    terminal.expect(f"frames +ipc .*\n{held}")
+    terminal.press("q")
+    terminal.quits()
+    terminal = Terminal(kolk, "--filter", "frames", str(target.pid), columns=16)
+    terminal.expect("\nframes: 3 by pro\n {16}\n")  # the rest is not on the next line
+    terminal.press("q")
+    terminal.quits()
+
     stranger = Terminal(kolk, str(os.getpid()))
     stranger.expect("there is no kolk in this process")
     stranger.quits(3)
-    print("drawn, filtered, sorted, creeping, ended")
+    print("drawn, filtered, sorted, creeping, ended, held")
 
 
 if __name__ == "__main__":

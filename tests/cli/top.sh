@@ -86,7 +86,7 @@ fi
 
 if /usr/bin/python3 -c 'import pyte' 2> err; then
   run 0 /usr/bin/python3 "$live" "$kolk" "$program"
-  prints '^drawn, filtered, sorted, creeping, ended$'
+  prints '^drawn, filtered, sorted, creeping, ended, held$'
 else
   skip 'there is no python3-pyte'
 fi

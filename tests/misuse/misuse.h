@@ -1,7 +1,7 @@
 /* misuse.h: the vocabulary of the mistakes in this folder. Each of them is a program, which makes one mistake and
  * continues. One source makes several programs: on kolk_pool; with -DPACKED on kolk_slotmap; with -DSHARED on
- * kolk_shared; with -DRESOURCE on kolk_resource_pool; with -DHEAP on kolk_heap; and with -DMALLOC on malloc. Each has a
- * clean twin, without the mistake.
+ * kolk_shared; with -DIPC on kolk_ipc; with -DRESOURCE on kolk_resource_pool; with -DHEAP on kolk_heap; and with
+ * -DMALLOC on malloc. Each has a clean twin, without the mistake.
  *
  * The programs of a file are one executable, because compiling takes longer than running, as does starting a tool:
  *
@@ -150,6 +150,40 @@ static inline kolk_handle handle_of(const pool *items, const void *object) {
 
 static inline void look_up(const pool *items, kolk_handle handle) {
     if (!kolk_shared_get(&items->shared, handle)) fputs("answer: NULL\n", stderr);
+}
+
+#elif defined(IPC)
+
+#include <kolk/ipc.h>
+
+#define HANDLES 1
+
+typedef kolk_ipc pool;
+
+static inline void open_pool(pool *items, const char *name) {
+    kolk_ipc_desc desc = {.name = name, .object_size = SIZE, .capacity = 100, .queues = 1};
+    if (kolk_ipc_init(items, &desc) != KOLK_OK) exit(1);
+}
+
+static inline void close_pool(pool *items) {
+    stage("deinit");
+    kolk_ipc_deinit(items);
+}
+
+static inline void *new_object(pool *items) {
+    return kolk_ipc_alloc(items);
+}
+
+static inline void free_object(pool *items, void *object) {
+    kolk_ipc_free(items, object);
+}
+
+static inline kolk_handle handle_of(const pool *items, const void *object) {
+    return kolk_ipc_handle_of(items, object);
+}
+
+static inline void look_up(const pool *items, kolk_handle handle) {
+    if (!kolk_ipc_get(items, handle)) fputs("answer: NULL\n", stderr);
 }
 
 #elif defined(PACKED)

@@ -1,7 +1,7 @@
 /* The mistakes with a pool. Most of them are also made with malloc, and with other members of the family. */
 #include "misuse.h"
 
-MISTAKE(double_free_at_once, "double free, at once", "pool malloc shared heap") {
+MISTAKE(double_free_at_once, "double free, at once", "pool malloc shared ipc heap") {
     unsigned char *item = take(&items);
     give_back(&items, item);
     WRONG(give_back(&items, item));
@@ -15,7 +15,7 @@ MISTAKE(double_free_later, "double free, another free in between", "pool malloc 
     WRONG(give_back(&items, item));
 }
 
-MISTAKE(double_free_reused, "double free, another alloc in between", "pool malloc shared heap") {
+MISTAKE(double_free_reused, "double free, another alloc in between", "pool malloc shared ipc heap") {
     unsigned char *item = take(&items);
     give_back(&items, item);
     unsigned char *other = take(&items);
@@ -31,7 +31,7 @@ MISTAKE(after_free_read, "read after free", "pool malloc shared heap") {
     WRONG(read_word(item));
 }
 
-MISTAKE(after_free_write, "write after free", "pool malloc shared heap") {
+MISTAKE(after_free_write, "write after free", "pool malloc shared ipc heap") {
     unsigned char *item = take(&items);
     RIGHT(write_bytes(item, 1));
     give_back(&items, item);
@@ -40,7 +40,7 @@ MISTAKE(after_free_write, "write after free", "pool malloc shared heap") {
     give_back(&items, other);
 }
 
-MISTAKE(bounds_overflow_1, "overflow by 1 byte", "pool malloc shared heap") {
+MISTAKE(bounds_overflow_1, "overflow by 1 byte", "pool malloc shared ipc heap") {
     unsigned char *item = take(&items);
     unsigned char *other = take(&items);
     write_bytes(item, SIZE);
@@ -109,7 +109,7 @@ MISTAKE(pointer_misaligned, "free of a misaligned pointer", "pool malloc heap") 
     give_back(&items, item);
 }
 
-MISTAKE(pointer_other_pool, "free of another pool's object", "pool shared heap") {
+MISTAKE(pointer_other_pool, "free of another pool's object", "pool shared ipc heap") {
     open_pool(&others, "others");
     unsigned char *item = take(&items);
     WRONG(give_back(&others, item));
@@ -149,13 +149,13 @@ MISTAKE(leak_deinit, "leak, up to deinit", "pool packed shared heap") {
     leak();
 }
 
-WHOLE_MISTAKE(leak_exit, "leak, up to exit", "pool malloc shared heap") {
+WHOLE_MISTAKE(leak_exit, "leak, up to exit", "pool malloc shared ipc heap") {
     open_pool(&items, "items");
     leak();
     RIGHT(close_pool(&items));
 }
 
-WHOLE_MISTAKE(deinit_alloc, "alloc after deinit", "pool heap") {
+WHOLE_MISTAKE(deinit_alloc, "alloc after deinit", "pool ipc heap") {
     open_pool(&items, "items");
     RIGHT(give_back(&items, take(&items)));
     close_pool(&items);
@@ -241,7 +241,7 @@ MISTAKE(handle_forged, "get by a forged handle", "pool") {
     give_back(&items, item);
 }
 
-MISTAKE(handle_stale, "get by a stale handle", "pool packed shared") {
+MISTAKE(handle_stale, "get by a stale handle", "pool packed shared ipc") {
     unsigned char *item = take(&items);
     kolk_handle handle = handle_of(&items, item);
     RIGHT(look_up(&items, handle));
@@ -269,7 +269,7 @@ MISTAKE(handle_wrong_pool, "get by another pool's handle", "pool packed shared")
     close_pool(&others);
 }
 
-#ifndef SHARED
+#if !defined(SHARED) && !defined(IPC)
 
 MISTAKE(double_free_reused_handle, "double free by handle, another alloc in between", "pool packed") {
     unsigned char *item = take(&items);

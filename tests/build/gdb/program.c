@@ -1,12 +1,17 @@
-/* Pools, slot maps, shared pools, queues, resource pools and heaps in every state that gdb prints, when stop() is
- * called. */
+/* Pools, slot maps, shared pools, pools between processes, queues, resource pools and heaps in every state that gdb
+ * prints, when stop() is called. */
 #define _GNU_SOURCE
 #include <kolk/kolk.h>
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,6 +23,7 @@ KOLK_POOL_TYPE(numbers, int32_t)
 KOLK_SLOTMAP_TYPE(packs, struct bullet)
 KOLK_SHARED_TYPE(jobs, struct bullet)
 KOLK_SHARED_TYPE(counts, int32_t)
+KOLK_IPC_TYPE(frames, struct bullet)
 KOLK_QUEUE_TYPE(orders, struct bullet)
 KOLK_QUEUE_TYPE(letters, char *)
 KOLK_RESOURCE_TYPE(files, struct bullet)
@@ -37,6 +43,9 @@ extern jobs work, no_work, malformed_work, guarded_work;
 extern jobs_local mine, no_local, others, malformed_local;
 extern counts small;
 extern jobs_handle job, done;
+extern frames between, no_frames, malformed_frames, watched;
+extern frames_handle frame, ended_frame;
+extern kolk_ipc lost;
 extern orders buys, sells, no_orders, malformed_orders;
 extern letters post;
 extern kolk_queue moved, shut;
@@ -61,6 +70,9 @@ jobs work, no_work, malformed_work, guarded_work;
 jobs_local mine, no_local, others, malformed_local;
 counts small;
 jobs_handle job, done;
+frames between, no_frames, malformed_frames, watched;
+frames_handle frame, ended_frame;
+kolk_ipc lost;
 orders buys, sells, no_orders, malformed_orders;
 letters post;
 kolk_queue moved, shut;
@@ -204,6 +216,56 @@ static bool make_shared(void) {
         *count = 10 + i;
     }
     return !counts_alloc(&local);
+}
+
+/* Pushes two objects and keeps a third. */
+static bool use_frames(char *name, int32_t first) {
+    program_invocation_short_name = name;
+    for (int32_t i = 0; i < 3; i++) {
+        struct bullet *object = frames_alloc(&between);
+        if (!object) return false;
+        *object = (struct bullet){.x = first + i, .speed = -1};
+        if (i < 2 && frames_push(&between, 1, object, KOLK_NOW) != KOLK_OK) return false;
+    }
+    return true;
+}
+
+/* A child that dies, and one that is stopped until this process ends, have each pushed two objects and kept one. That
+ * of the dead is an orphan. */
+static bool make_frames(void) {
+    int status;
+    char path[32];
+    struct bullet *all[3];
+    kolk_ipc_desc desc = {.name = "frames", .capacity = 20, .queues = 3, .max_processes = 4, .orphans = KOLK_IPC_KEEP};
+    program_invocation_short_name = (char *)"maker";
+    if (frames_init(&between, &desc) != KOLK_OK) return false;
+    for (int i = 0; i < 3; i++) {
+        all[i] = frames_alloc(&between);
+        if (!all[i]) return false;
+        *all[i] = (struct bullet){.x = i, .speed = i};
+    }
+    frame = frames_handle_of(&between, all[1]);
+    ended_frame = frames_handle_of(&between, all[0]);
+    frames_free(&between, all[0]);
+    frames_close(&between, 2);
+    pid_t dead = fork();
+    if (dead == 0) _exit(use_frames((char *)"dead", 100) ? 0 : 1);
+    if (waitpid(dead, &status, 0) != dead || status != 0 || frames_recover(&between) == 0) return false;
+    pid_t helper = fork();
+    if (helper == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (!use_frames((char *)"helper", 200)) _exit(1);
+        raise(SIGSTOP); /* for ever */
+    }
+    if (waitpid(helper, &status, WUNTRACED) != helper || !WIFSTOPPED(status)) return false;
+    malformed_frames = between;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", frames_fd(&between));
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (frames_attach(&watched, file, &(kolk_ipc_desc){.name = "frames"}) != KOLK_OK) return false;
+    close(file);
+    /* This one is not in a core dump. */
+    if (kolk_ipc_init(&lost, &(kolk_ipc_desc){.object_size = 8, .capacity = 2}) != KOLK_OK) return false;
+    return kolk_ipc_alloc(&lost) && madvise(lost.block, lost.size, MADV_DONTDUMP) == 0;
 }
 
 static void wait_until(bool (*is_so)(void)) {
@@ -415,6 +477,7 @@ static bool make_heap(void) {
 }
 
 int main(void) {
+    if (!make_frames()) return 1; /* forks, so before all threads */
     if (!make_shots() || !make_sparks() || !make_cells() || !make_others() || !make_maps() || !make_shared()) return 1;
     if (!make_orders() || !make_moved() || !make_ended_queues() || !tear()) return 1;
     if (!make_servers() || !make_heap() || !end_task()) return 1;
