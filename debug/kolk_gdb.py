@@ -425,9 +425,10 @@ class Ipc(Store):
 
     def lives(self):
         """Yields the slots that were ever used, and their lives."""
-        start = self.number("lives")
-        for first in range(0, self.capacity, SLOTS_AT_A_TIME):
-            length = min(SLOTS_AT_A_TIME, self.capacity - first)
+        start, block = self.number("lives"), self.value["block"].cast(self.block.pointer())
+        used = min(int(block["used_words"]) * 64, self.capacity)  # a look at other pages would take memory for them
+        for first in range(0, used, SLOTS_AT_A_TIME):
+            length = min(SLOTS_AT_A_TIME, used - first)
             lives = struct.unpack(f"{byte_order()}{length}Q", read(start + first * 8, length * 8))
             yield from ((first + n, life) for n, life in enumerate(lives) if life)
 
