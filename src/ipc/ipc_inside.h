@@ -119,7 +119,7 @@ static inline uint64_t life_at(const kolk_ipc *pool, uint32_t slot) {
     return kolk_load_(&pool->lives[slot], KOLK_ACQUIRE_); /* partner: change_life */
 }
 
-/* Every change of a life is one of these, and takes effect by it. */
+/* Every change of a life is one of these, and takes effect by it, except what recovery does. */
 static inline bool change_life(const kolk_ipc *pool, uint32_t slot, uint64_t from, uint64_t to) {
     return kolk_compare_exchange_(&pool->lives[slot], &from, to, KOLK_SEQ_CST_, KOLK_RELAXED_);
 }

@@ -10,7 +10,10 @@
  *    (ipc_queue.c).
  * 2  What is in the queues becomes the queues' own.
  * 3  Whatever still has the dead owner's number is an orphan. That includes an object that it was about to push: it is
- *    marked as queued, but no queue has it.
+ *    marked as queued, but no queue has it. Nobody else changes the life of an orphan, so plain stores end it: with a
+ *    million orphans, exchanges take half as long again.
+ *
+ * The steps are the same for one dead process and for a thousand, so one walk recovers all that are found.
  *
  * A free of the dead that had just changed the life may have left no hint. So this counts as a return at the end, and
  * the next alloc that finds no hint searches. */
@@ -29,21 +32,21 @@ static ipc_process *process_at(const kolk_ipc *pool, uint32_t n) {
     return (ipc_process *)(void *)((unsigned char *)pool->block + IPC_HEADER) + n;
 }
 
-/* Frees an object of a dead process, or gives it to whoever is to have it. Returns false if it had changed hands. */
-static bool end_orphan(kolk_ipc *pool, uint32_t slot, uint64_t life, uint64_t *freed) {
-    uint32_t me = number_so_far(pool);
-    if (pool->on_orphan && me) {
-        if (!change_life(pool, slot, life, owned_life(life, me))) return false;
-        pool->on_orphan(object_at(pool, slot), pool->context);
-        return true;
-    }
-    if (pool->orphans == KOLK_IPC_KEEP) return change_life(pool, slot, life, owned_life(life, 0));
-    if (!change_life(pool, slot, life, next_life(life, 0))) return false;
-    *freed |= kolk_bits_at_(slot);
-    return true;
+/* Nobody but this thread changes the life of a dead process's object that is in no queue. */
+static void set_life(const kolk_ipc *pool, uint32_t slot, uint64_t life) {
+    kolk_store_(&pool->lives[slot], life, KOLK_RELEASE_);
 }
 
-/* Shows the hints of 64 slots at once: the exchange of the life is then most of what a slot costs. */
+/* Frees an object of a dead process, or gives it to whoever is to have it. */
+static void end_orphan(kolk_ipc *pool, uint32_t slot, uint64_t life, uint64_t *freed) {
+    uint32_t me = number_so_far(pool);
+    bool hooked = pool->on_orphan && me, kept = !hooked && pool->orphans == KOLK_IPC_KEEP;
+    set_life(pool, slot, hooked ? owned_life(life, me) : kept ? owned_life(life, 0) : next_life(life, 0));
+    if (hooked) pool->on_orphan(object_at(pool, slot), pool->context);
+    if (!hooked && !kept) *freed |= kolk_bits_at_(slot);
+}
+
+/* Shows the hints of 64 slots at once. */
 static uint32_t end_orphans(kolk_ipc *pool, const ipc_dead *dead) {
     uint32_t count = 0, used = used_slots(pool);
     for (uint32_t word = 0; word < kolk_bits_words_(used); word++) {
@@ -51,7 +54,9 @@ static uint32_t end_orphans(kolk_ipc *pool, const ipc_dead *dead) {
         for (uint64_t left = bits_in_word(pool, word); left; left &= left - 1) {
             uint32_t slot = word * 64 + kolk_bits_lowest_(left);
             uint64_t life = life_at(pool, slot);
-            if (has_live_object(life) && is_dead(dead, life_owner(life))) count += end_orphan(pool, slot, life, &freed);
+            if (!has_live_object(life) || !is_dead(dead, life_owner(life))) continue;
+            end_orphan(pool, slot, life, &freed);
+            count++;
         }
         if (freed) kolk_ipc_show_hints_(pool, word, freed);
     }
@@ -188,7 +193,8 @@ static kolk_status inherit_number(kolk_ipc *pool, uint32_t n) {
     for (uint32_t slot = 0; slot < used; slot++) {
         uint64_t life = noted[slot];
         if (!has_live_object(life) || life_owner(life) != n) continue;
-        if (change_life(pool, slot, life, owned_life(life, n))) pool->on_orphan(object_at(pool, slot), pool->context);
+        if (!change_life(pool, slot, life, owned_life(life, n))) continue; /* the hook has freed or pushed it already */
+        pool->on_orphan(object_at(pool, slot), pool->context);
     }
     kolk_memory_release_(noted, size);
     return KOLK_OK;

@@ -23,6 +23,7 @@
  *         it was full
  *     D7  an alloc fails only if, at one moment of the call, no slot was free whose free had returned. That of a dead
  *         process returns when the process is recovered
+ *     D8  nobody but who recovers changes the life of a dead process's object that is in no queue
  *
  * -DBUG=n puts in a mistake. ipc.sh has 3 to 7, which are found in seconds. 1, 2 and 8 need larger settings. Whether
  * any setting finds 9 and 10 is not known:
@@ -457,29 +458,22 @@ inline end_orphans() {
         if
         :: is_alive(l) && owner_of(l) == n ->
             d_step {
-                ok = life[slot] == l;
-                if
-                :: ok ->
-                    assert(!is_in_queue(slot)); /* D5 */
-                    life[slot] = next_life(l, NONE);
+                assert(!is_in_queue(slot)); /* D5 */
+                assert(life[slot] == l);    /* D8 */
+                life[slot] = next_life(l, NONE);
 #if PART == 2
-                    freeing[slot] = n;
-                    note_full()
+                freeing[slot] = n;
+                note_full()
 #endif
-                :: else
-                fi
             }
 #if PART == 2
-            if
-            :: ok -> show_hint(slot)
-            :: else
-            fi
+            show_hint(slot)
 #endif
         :: else
         fi;
         slot++
     od;
-    atomic { slot = 0; l = 0; ok = false }
+    atomic { slot = 0; l = 0 }
 }
 
 inline recover_process() {
