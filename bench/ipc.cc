@@ -12,7 +12,7 @@
  *     survivor   alloc and free in a third process while that happens to a million slots, or to none ("quiet")
  *
  * The two processes are pinned to two processors. promise: ipc.h "alloc, free, push and pop are O(1)", "attach is
- * O(1)", "A push that finds a sleeper makes one system call" */
+ * O(1)", "A push that finds a sleeper makes one system call", "O(max_processes" */
 #include "ways.h"
 
 #include <array>

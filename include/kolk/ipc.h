@@ -286,7 +286,8 @@ KOLK_API_ uint32_t kolk_ipc_holders(const kolk_ipc *pool, kolk_ipc_holder *holde
  * those of this process. */
 KOLK_API_ void kolk_ipc_stats(const kolk_ipc *pool, kolk_stats *out);
 
-/* Checks every invariant of src/ipc/ipc.c, for tests; no process may be inside a call. */
+/* Checks the invariants of src/ipc/ipc.c, for tests; no process may be inside a call. False also if there is no memory
+ * for that. */
 KOLK_API_ bool kolk_ipc_is_valid(const kolk_ipc *pool);
 
 /* ---- Inside ------------------------------------------------------------------------------------------------------ */

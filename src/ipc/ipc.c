@@ -22,7 +22,7 @@
  * written before each exchange and cleared after it, a lock for recovery, and a proof for each step between the two. A
  * life in one plain store, as in shared.h, needs a magazine in the block whose slots nobody else may use.
  *
- * Invariants (kolk_ipc_is_valid, while nobody is inside a call):
+ * Invariants (kolk_ipc_is_valid looks at all but the last, while nobody is inside a call):
  *     I1  a free slot has no owner, no pushes and is not queued; an owner is 0 or at most max_processes
  *     I2  each queue has a head that is not behind its tail, at most queue_capacity entries, and empty cells around it
  *     I3  a slot is queued if and only if exactly one ring has it

@@ -231,20 +231,27 @@ static bool are_hints_valid(const kolk_ipc *pool) {
     return true;
 }
 
-bool kolk_ipc_is_valid(const kolk_ipc *pool) {
-    if (!pool->block) return !pool->slots && !pool->capacity;
-    uint32_t queued = 0, entries = 0;
+/* A queued slot without a mark is in no ring. */
+static bool are_lives_valid(const kolk_ipc *pool, const uint64_t *marks) {
     for (uint32_t slot = 0; slot < pool->capacity; slot++) {
         uint64_t life = life_at(pool, slot);
-        if (!is_life_valid(pool, life)) return false;            /* I1 */
-        if (life != 0 && slot >= used_slots(pool)) return false; /* I5 */
-        queued += (life & IPC_QUEUED) != 0;
+        if (!is_life_valid(pool, life)) return false;
+        if (life != 0 && slot >= used_slots(pool)) return false;
+        if ((life & IPC_QUEUED) && !(marks[slot / 64] & kolk_bits_at_(slot))) return false;
     }
-    for (uint32_t n = 0; n < pool->queues; n++) {
-        if (!kolk_ipc_is_ring_valid_(pool, &pool->queues_at[n])) return false; /* I2 */
-        entries += kolk_ipc_entries_(pool, &pool->queues_at[n]);
-    }
-    return queued == entries && are_hints_valid(pool); /* I3, I4 */
+    return true;
+}
+
+bool kolk_ipc_is_valid(const kolk_ipc *pool) {
+    if (!pool->block) return !pool->slots && !pool->capacity;
+    size_t size = kolk_bits_words_(pool->capacity) * sizeof(uint64_t);
+    uint64_t *marks = (uint64_t *)kolk_memory_take_(size, size); /* of slots that are in a ring; read as 0 */
+    bool valid = marks && are_hints_valid(pool);                 /* I4 */
+    for (uint32_t n = 0; valid && n < pool->queues; n++)
+        valid = kolk_ipc_is_ring_valid_(pool, &pool->queues_at[n], marks); /* I2, I3 */
+    valid = valid && are_lives_valid(pool, marks);                         /* I1, I3, I5 */
+    if (marks) kolk_memory_release_(marks, size);
+    return valid;
 }
 
 #endif

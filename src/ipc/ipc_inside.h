@@ -243,9 +243,11 @@ kolk_status kolk_ipc_take_(const kolk_ipc *pool, ipc_queue *in, uint32_t me, uin
 void kolk_ipc_mark_end_(const kolk_ipc *pool, ipc_queue *in);
 bool kolk_ipc_is_at_end_(const kolk_ipc *pool, const ipc_queue *in);
 
-/* The number of objects in a queue, and: is its ring sound (I2)? */
+/* The number of objects in a queue. */
 uint32_t kolk_ipc_entries_(const kolk_ipc *pool, const ipc_queue *in);
-bool kolk_ipc_is_ring_valid_(const kolk_ipc *pool, const ipc_queue *in);
+
+/* Is the ring sound (I2)? Marks the bits of its slots, which must be queued, and in no ring yet (I3). */
+bool kolk_ipc_is_ring_valid_(const kolk_ipc *pool, const ipc_queue *in, uint64_t *marks);
 
 /* Before the slots of dead processes become free: completes the pops that are claimed, and makes what these have pushed
  * the queues' own. */

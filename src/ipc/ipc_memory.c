@@ -136,10 +136,10 @@ static kolk_status resolve_header(const kolk_ipc_desc *desc, size_t type_size, s
         .queue_capacity = desc->queue_capacity ? desc->queue_capacity : desc->capacity,
         .max_processes = desc->max_processes ? desc->max_processes : 64,
         .version = desc->version,
-        .tag = kolk_tag_bits_(desc->tag, desc->name),
         .orphans = (uint32_t)desc->orphans,
     };
     if (desc->name) strncpy(out->name, desc->name, IPC_NAME_ROOM - 1);
+    out->tag = kolk_tag_bits_(desc->tag, desc->name ? out->name : NULL);
     status = check_header(out);
     out->size = lay_out(out).size;
     return status;
@@ -193,7 +193,7 @@ static void publish(kolk_ipc *pool, const ipc_block *header) {
 }
 
 static kolk_status list(kolk_ipc *pool, const char *name) {
-    pool->name = kolk_name_kept_(name);
+    pool->name = *name ? kolk_name_kept_(name) : NULL;
     kolk_list_(pool, sizeof *pool, &pool->number, &kolk_ipc_kind_);
     return KOLK_OK;
 }
@@ -210,7 +210,7 @@ static kolk_status make_in(kolk_ipc *pool, int fd, const kolk_ipc_desc *desc, co
     begin_view(pool, desc);
     publish(pool, header);
     status = kolk_ipc_join_(pool);
-    return status == KOLK_OK ? list(pool, desc->name) : fail_view(pool, start, status);
+    return status == KOLK_OK ? list(pool, header->name) : fail_view(pool, start, status);
 }
 
 KOLK_NOINLINE_ kolk_status kolk_ipc_init_abi_(kolk_ipc *pool, int fd, const kolk_ipc_desc *desc, size_t type_size,

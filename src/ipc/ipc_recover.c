@@ -147,13 +147,12 @@ static uint32_t lock_number(const kolk_ipc *pool, int opened, bool dead) {
     return 0;
 }
 
-#define MOST_NAPS 1000 /* of a millisecond */
-
-/* Does another process hold the lock of a number that may become free: one that joins, leaves, or recovers a third? */
-static bool may_become_free(const kolk_ipc *pool) {
+/* How often to look again for a number, after a millisecond each. If another process joins, leaves or recovers a third,
+ * a number may become free. If nobody seems to, one may just have begun. */
+static int most_naps(const kolk_ipc *pool) {
     for (uint32_t n = 1; n <= pool->max_processes; n++)
-        if (kolk_load_(&process_at(pool, n)->used, KOLK_ACQUIRE_) != IPC_LIVES) return true;
-    return false;
+        if (kolk_load_(&process_at(pool, n)->used, KOLK_ACQUIRE_) != IPC_LIVES) return 1000;
+    return 20;
 }
 
 static kolk_status lock_any_number(kolk_ipc *pool, uint32_t *n) {
@@ -205,7 +204,7 @@ kolk_status kolk_ipc_join_(kolk_ipc *pool) {
     kolk_forks_watch_();
     uint32_t forks = kolk_forks_now_();
     kolk_status status = lock_any_number(pool, &n);
-    for (int naps = 0; status == KOLK_TOO_MANY_PROCESSES && naps < MOST_NAPS && may_become_free(pool); naps++) {
+    for (int naps = 0; status == KOLK_TOO_MANY_PROCESSES && naps < most_naps(pool); naps++) {
         uint32_t nothing = 0;
         kolk_wait_(&nothing, 0, (kolk_deadline){kolk_now_ns_() + 1000000});
         status = lock_any_number(pool, &n);

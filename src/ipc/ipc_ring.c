@@ -229,7 +229,16 @@ uint32_t kolk_ipc_entries_(const kolk_ipc *pool, const ipc_queue *in) {
 }
 
 /* An entry of the head that is claimed, and a tail that lags, are what the dead may leave. */
-bool kolk_ipc_is_ring_valid_(const kolk_ipc *pool, const ipc_queue *in) {
+static bool mark_entry(const kolk_ipc *pool, uint32_t slot, bool at_head, uint64_t *marks) {
+    if (slot >= pool->capacity) return false;
+    uint64_t life = life_at(pool, slot), bit = kolk_bits_at_(slot), *word = &marks[slot / 64];
+    if (!has_live_object(life) || !(life & IPC_QUEUED)) return at_head;
+    bool again = *word & bit;
+    *word |= bit;
+    return !again;
+}
+
+bool kolk_ipc_is_ring_valid_(const kolk_ipc *pool, const ipc_queue *in, uint64_t *marks) {
     uint64_t head;
     uint32_t count = entries_from(pool, in, &head), cells = pool->ring_mask + 1;
     if (count > pool->queue_capacity + is_end_before(pool, in, head + count)) return false;
@@ -238,7 +247,7 @@ bool kolk_ipc_is_ring_valid_(const kolk_ipc *pool, const ipc_queue *in) {
         uint32_t content = (uint32_t)cell;
         if (n == 0 && cell == cell_of_lap(pool, head + cells, 0)) continue;
         if (cell != cell_of_lap(pool, head + n, content) || content == 0) return false;
-        if (content == END ? n != count - 1 : content > pool->capacity) return false;
+        if (content == END ? n != count - 1 : !mark_entry(pool, content - 1, n == 0, marks)) return false;
     }
     for (uint32_t n = count; n < cells; n++)
         if (read_cell(pool, in, head + n) != cell_of_lap(pool, head + n, 0)) return false;

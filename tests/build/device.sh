@@ -6,7 +6,7 @@
 # operating system do not compile there. The command of docs/device.md links a program.
 # Usage: device.sh
 # promise: heap.h "32-bit machines, there are only fixed heaps", "alloc and free are O(1): a step ... over blocks";
-# README.md "It runs on Linux, Windows ... and [devices]"
+# README.md "It runs on Linux, Windows ... and [devices]"; ipc.h "Not in freestanding builds"
 set -eu
 if ! command -v arm-none-eabi-gcc > /dev/null || ! command -v qemu-system-arm > /dev/null; then
   echo "skipped: arm-none-eabi-gcc or qemu-system-arm is missing"

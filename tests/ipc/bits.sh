@@ -3,7 +3,7 @@
 # A program with 32 bits and one with 64 use the same pool: each makes it once, each is killed once, and the other
 # recovers what it owned. See bits.c.
 # Usage: CC=... bits.sh
-# promise: "A process with 32 bits may attach"
+# promise: "A process with 32 bits may attach", "the same functions as below, with your type for void *"
 set -euo pipefail
 . tests/help/script.sh
 [[ $(uname -m) == x86_64 ]] || skip "this machine has no 32-bit x86 beside it"

@@ -1,7 +1,11 @@
+/* runs: not:wine */
 /* kolk_ipc with several views in one process, each of which counts as a process of its own: a random walk beside a
  * model, what only an owner may do, what the dead leave, and what there is to ask. Real processes are in
  * test_ipc_kills.c. */
 #include "ipc_test.h"
+
+#include "../help/chaos.h"
+#include "../help/run_threads.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -145,14 +149,16 @@ static void walk(uint64_t seed, uint32_t queue_capacity, bool orphans_stay, unsi
 }
 
 /* promise: "A live object has one owner ... pushed into", "Returns an object, which this process owns, or NULL if no
- * slot is free", "kolk_ipc_free", "Puts an object that this process owns", "the queue has
- * queue_capacity objects; only with the deadline KOLK_NOW", "Takes the first object out of a queue",
- * "Each object is popped once, by one process, in the order of the pushes", "The number of objects in a queue: exact
- * while nobody pushes or pops", "kolk_ipc_count", "A walk over the live objects of all processes", "kolk_ipc_each",
- * "kolk_ipc_cursor_next", "kolk_ipc_handle_of", "Is this the start of a live object", "Returns the object of a handle,
- * or NULL if it was freed", "With KOLK_IPC_KEEP ... there is none", "how many objects they owned", "A process may
- * attach several times, and counts as several then", "kolk_ipc_is_valid", "An object that it had pushed is in the
- * queue", "A handle of an orphan that was freed is stale" */
+ * slot is free", "kolk_ipc_free", "Puts an object that this process owns", "the queue has queue_capacity objects; only
+ * with the deadline KOLK_NOW", "Takes the first object out of a queue", "Each object is popped once, by one process, in
+ * the order of the pushes", "The number of objects in a queue: exact while nobody pushes or pops", "kolk_ipc_count", "A
+ * walk over the live objects of all processes", "kolk_ipc_each", "kolk_ipc_cursor_next", "kolk_ipc_handle_of", "Is this
+ * the start of a live object", "Returns the object of a handle, or NULL if it was freed", "With KOLK_IPC_KEEP ... there
+ * is none", "how many objects they owned", "A process may attach several times, and counts as several then",
+ * "kolk_ipc_is_valid", "An object that it had pushed is in the queue", "A handle of an orphan that was freed is stale",
+ * "they are freed", "Frees an object that this process owns ... stale from now on", "If the status is not KOLK_OK, the
+ * process still owns it", "NULL from alloc proves", "does this process own it", "exact while no process allocates or
+ * frees" */
 static void test_random_walks(void **state) {
     uint64_t seed = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL));
     print_message("KOLK_TEST_SEED=%llu\n", (unsigned long long)seed);
@@ -167,7 +173,8 @@ static void test_random_walks(void **state) {
 
 /* promise: "An object that the process does not own (a double free ... overwritten the block", "A pointer that is not
  * from this pool is a bug of the caller", "NULL does nothing", "An object that the process does not own is reported
- * ... returned then", "Any other pointer is a bug of the caller; the result is then the null handle" */
+ * ... returned then", "Any other pointer is a bug of the caller; the result is then the null handle", "Only its owner
+ * may free, push or change it", "whoever owns it: valid in every process" */
 static void test_only_the_owner(void **state) {
     kolk_ipc mine, theirs;
     notes taken;
@@ -187,6 +194,10 @@ static void test_only_the_owner(void **state) {
     assert_int_equal(taken.count, 1);
     taken.count = 0;
     assert_true(kolk_ipc_is_owned(&theirs, b));
+    kolk_handle handle = kolk_ipc_handle_of(&mine, b_here);
+    assert_int_equal(handle.bits, kolk_ipc_handle_of(&theirs, b).bits);
+    assert_ptr_equal(kolk_ipc_get(&mine, handle), b_here);
+    assert_ptr_equal(kolk_ipc_get(&theirs, handle), b);
     assert_int_equal(kolk_ipc_push(&mine, 0, a, KOLK_NOW), KOLK_OK);
     kolk_ipc_free(&mine, a);
     snprintf(sentence, sizeof sentence, "kolk: own: free of slot %u, which is in a queue", slot_of(&mine, a));
@@ -213,7 +224,8 @@ static void test_only_the_owner(void **state) {
     end_ipc(&mine);
 }
 
-/* promise: "An alloc that finds no slot reports KOLK_FULL, with the processes that hold the most objects" */
+/* promise: "An alloc that finds no slot reports KOLK_FULL, with the processes that hold the most objects", "The rest is
+ * this process's own, and need not be the same in the others" */
 static void test_full_names_holders(void **state) {
     kolk_ipc mine, theirs;
     notes taken;
@@ -330,7 +342,9 @@ static void test_thousands_are_dead(void **state) {
 }
 
 /* Questions and recovery do not touch slots that were never used. promise: "Memory that was never used costs nothing",
- * "if any are dead, also O(slots that were ever used), for all of them together" */
+ * "if any are dead, also O(slots that were ever used), for all of them together", "The other processes go on ...
+ * O(slots that were ever used).", "With KOLK_IPC_KEEP ... O(slots that were ever used).",
+ * "The number of live objects ... O(slots that were ever used)." */
 static void test_unused_slots_are_not_touched(void **state) {
     kolk_ipc pool, other;
     kolk_stats stats;
@@ -386,10 +400,75 @@ static void test_the_dead_are_noticed(void **state) {
     end_ipc(&mine);
 }
 
+/* ---- Slots ------------------------------------------------------------------------------------------------------- */
+
+/* A pool of which half is free is not searched, and a full one is. promise: "A free slot may have to be searched for
+ * among all slots; this happens if the pool is nearly full" */
+static void test_searches(void **state) {
+    enum { SLOTS = 1000 };
+    kolk_ipc views[2];
+    void *held[2][SLOTS / 4];
+    uint32_t count[2] = {0};
+    uint64_t seed = 1;
+    make_ipc(&views[0], &(kolk_ipc_desc){.object_size = 8, .capacity = SLOTS});
+    join_ipc(&views[1], &views[0]);
+    for (uint32_t step = 0; step < 20000; step++) {
+        uint32_t who = random_below(&seed, 2), fills = step / 1000 % 2;
+        if (count[who] && random_below(&seed, 3) > fills) {
+            uint32_t which = random_below(&seed, count[who]--);
+            kolk_ipc_free(&views[who], held[who][which]);
+            held[who][which] = held[who][count[who]];
+        } else if (count[who] < SLOTS / 4) {
+            held[who][count[who]++] = kolk_ipc_alloc(&views[who]);
+            assert_non_null(held[who][count[who] - 1]);
+        }
+    }
+    assert_int_equal(views[0].block->search, 0);
+    while (kolk_ipc_alloc(&views[0])) {}
+    assert_true(views[0].block->search & 1);
+    for (int who = 0; who < 2; who++) end_ipc(&views[who]);
+}
+
+/* promise: "After 2^31 lives of its slot a handle becomes valid again" */
+static void test_generations_wrap(void **state) {
+    kolk_ipc pool;
+    make_ipc(&pool, &(kolk_ipc_desc){.object_size = 8, .capacity = 1});
+    void *object = kolk_ipc_alloc(&pool);
+    kolk_handle first = kolk_ipc_handle_of(&pool, object);
+    kolk_ipc_free(&pool, object);
+    for (int n = 1; n <= 31; n++) {
+        pool.lives[0] = ((UINT64_C(1) << n) - 1) << 33; /* has had 2^n - 1 lives; each counts two */
+        assert_true(kolk_ipc_alloc(&pool) && !kolk_ipc_get(&pool, first));
+        kolk_ipc_free(&pool, object);
+        assert_true(!kolk_ipc_get(&pool, first) && kolk_ipc_is_valid(&pool));
+        assert_ptr_equal(kolk_ipc_alloc(&pool), object);
+        assert_ptr_equal(kolk_ipc_get(&pool, first), n == 31 ? object : NULL);
+        assert_ptr_equal(kolk_ipc_get(&pool, kolk_ipc_handle_of(&pool, object)), object);
+        kolk_ipc_free(&pool, object);
+    }
+    end_ipc(&pool);
+}
+
 /* ---- Questions --------------------------------------------------------------------------------------------------- */
 
+/* promise: "Any pointer is allowed" */
+static void test_any_pointer(void **state) {
+    kolk_ipc pool, none = {.number = 0};
+    make_ipc(&pool, &(kolk_ipc_desc){.object_size = 24, .capacity = 3});
+    char *object = (char *)kolk_ipc_alloc(&pool);
+    assert_true(slot_in(&pool, object) == 0 && kolk_ipc_is_live(&pool, object) && kolk_ipc_is_owned(&pool, object));
+    const void *others[] = {NULL,        &pool,       object - 24, object - 1, object + 1, object + 8,
+                            object + 24, object + 48, object + 72, (void *)1,  (void *)-1, (void *)-24};
+    for (size_t n = 0; n < LENGTH_OF(others); n++) {
+        assert_false(kolk_ipc_is_live(&pool, others[n]) || kolk_ipc_is_owned(&pool, others[n]));
+        assert_false(kolk_ipc_is_live(&none, others[n]) || kolk_ipc_is_owned(&none, others[n]));
+    }
+    end_ipc(&pool);
+}
+
 /* promise: "Writes the holders into an array of n ... A process without objects counts too", "A process, and how many
- * objects it holds" */
+ * objects it holds ... orphans that are kept", "in the block, from 1", "objects that it owns, which are in no queue",
+ * "objects that it has pushed, and that nobody has popped yet" */
 static void test_holders(void **state) {
     kolk_ipc views[3];
     kolk_ipc_holder holders[4];
@@ -405,11 +484,15 @@ static void test_holders(void **state) {
     assert_true(holders[2].number == 1 && holders[2].count == 0 && holders[2].queued == 0);
     assert_int_equal(holders[0].pid, getpid());
     assert_string_equal(holders[0].name, "test_ipc");
+    for (int n = 0; n < 2; n++) kolk_ipc_free(&views[0], kolk_ipc_pop(&views[0], 0, KOLK_NOW));
+    assert_int_equal(kolk_ipc_holders(&views[0], holders, 2), 3);
+    assert_true(holders[0].number == 2 && holders[0].count == 5);
+    assert_true(holders[1].number == 3 && holders[1].queued == 4);
     kill_ipc(&views[1]);
     kill_ipc(&views[2]);
     assert_int_equal(kolk_ipc_recover(&views[0]), 5);
     assert_int_equal(kolk_ipc_holders(&views[0], holders, 1), 2);
-    assert_true(holders[0].number == 0 && holders[0].count == 5 && holders[0].queued == 6);
+    assert_true(holders[0].number == 0 && holders[0].count == 5 && holders[0].queued == 4);
     end_ipc(&views[0]);
 }
 
@@ -482,8 +565,9 @@ static pthread_t begin_wait(waiter *me) {
 }
 
 /* promise: "The same, but waits for a slot until the deadline", "Waits for one until the deadline", "it still had at
- * the deadline", "kolk_ipc_close", "afterwards pops return NULL, also those that wait", "Is the queue closed and
- * empty", "KOLK_CLOSED the queue is closed" */
+ * the deadline", "kolk_ipc_close", "Ends the pushes into a queue, for ever ... also those that wait", "Is the queue
+ * closed and empty", "KOLK_CLOSED the queue is closed", "If the status is not KOLK_OK, the process still owns it",
+ * "there was none at the deadline, or the queue is closed and empty" */
 static void test_waits_end(void **state) {
     kolk_ipc mine, theirs;
     make_ipc(&mine, &(kolk_ipc_desc){.object_size = 8, .capacity = 2, .queues = 1, .queue_capacity = 1});
@@ -520,6 +604,8 @@ static void test_waits_end(void **state) {
     assert_non_null(kolk_ipc_pop(&mine, 0, KOLK_FOREVER));
     assert_null(kolk_ipc_pop(&mine, 0, KOLK_FOREVER));
     assert_true(kolk_ipc_is_closed(&theirs, 0));
+    assert_int_equal(kolk_ipc_push(&mine, 0, c, KOLK_NOW), KOLK_CLOSED);
+    assert_true(kolk_ipc_is_owned(&mine, c));
     assert_null(kolk_ipc_alloc_wait(&theirs, kolk_deadline_after(2)));
     end_ipc(&theirs);
     end_ipc(&mine);
@@ -533,6 +619,26 @@ static void test_close_wakes(void **state) {
     kolk_ipc_close(&pool, 0);
     pthread_join(thread, NULL);
     assert_null(one.result);
+    end_ipc(&pool);
+}
+
+/* promise: "A call that waits first polls for some 50 microseconds, and then sleeps" */
+static void test_waits_poll_first(void **state) {
+    kolk_ipc pool;
+    kolk_stats stats;
+    make_ipc(&pool, &(kolk_ipc_desc){.object_size = 8, .capacity = 1, .queues = 1});
+    for (int n = 0; n < 20; n++) {
+        kolk_deadline soon = {kolk_deadline_after(1).ns - 960000}; /* 40 microseconds */
+        assert_null(kolk_ipc_pop(&pool, 0, soon));
+    }
+    kolk_ipc_stats(&pool, &stats);
+    assert_int_equal(stats.waits, 0);
+    waiter one = {.pool = &pool, .what = POPS};
+    pthread_t thread = begin_wait(&one);
+    kolk_ipc_close(&pool, 0);
+    pthread_join(thread, NULL);
+    kolk_ipc_stats(&pool, &stats);
+    assert_int_equal(stats.waits, 1);
     end_ipc(&pool);
 }
 
@@ -559,8 +665,71 @@ static void test_laps_wrap(void **state) {
     end_ipc(&pool);
 }
 
+/* ---- Threads of one process -------------------------------------------------------------------------------------- */
+
+enum { THREADS = 4, TURNS = 2000, HELD = 3, SHARED_SLOTS = 10 };
+
+static kolk_ipc shared;
+static pthread_barrier_t all_here;
+
+static void ask_everything(const void *own) {
+    kolk_ipc_holder holder;
+    kolk_stats stats;
+    kolk_ipc_cursor each = kolk_ipc_each(&shared);
+    uint32_t n = 0;
+    while (kolk_ipc_cursor_next(&each)) n++;
+    kolk_ipc_stats(&shared, &stats);
+    REQUIRE(n <= SHARED_SLOTS && stats.count <= SHARED_SLOTS && kolk_ipc_count(&shared) <= SHARED_SLOTS);
+    REQUIRE(kolk_ipc_holders(&shared, &holder, 1) == 1 && kolk_ipc_queued(&shared, 0) <= SHARED_SLOTS);
+    REQUIRE(kolk_ipc_status(&shared) == KOLK_OK && kolk_ipc_fd(&shared) >= 0 && !kolk_ipc_is_closed(&shared, 0));
+    REQUIRE(kolk_ipc_recover(&shared) == 0 && !kolk_ipc_adopt(&shared));
+    REQUIRE(!own || kolk_ipc_get(&shared, kolk_ipc_handle_of(&shared, own)) == own);
+    kolk_ipc_close(&shared, 1);
+    REQUIRE(kolk_ipc_is_closed(&shared, 1));
+}
+
+/* Gives away an object, which has this thread's mark still. */
+static void give_away(uint64_t *object, uint64_t mark, bool pushes, kolk_deadline deadline) {
+    REQUIRE(*object == mark && kolk_ipc_is_owned(&shared, object) && kolk_ipc_is_live(&shared, object));
+    if (!pushes || kolk_ipc_push(&shared, 0, object, deadline) != KOLK_OK) kolk_ipc_free(&shared, object);
+}
+
+static void *use_from_thread(void *argument) {
+    uint64_t mark = *(uint64_t *)argument, seed = mark, *held[HELD];
+    pthread_barrier_wait(&all_here);
+    for (uint32_t turn = 0, n = 0; turn < TURNS || n > 0; turn++) {
+        uint32_t what = turn < TURNS ? random_below(&seed, 100) : 50;
+        kolk_deadline deadline = what % 16 ? KOLK_NOW : kolk_deadline_after(1);
+        uint64_t *got = NULL;
+        if (what < 10 && n < HELD) got = (uint64_t *)kolk_ipc_alloc(&shared);
+        if (what >= 10 && what < 25 && n < HELD) got = (uint64_t *)kolk_ipc_alloc_wait(&shared, deadline);
+        if (what >= 25 && what < 50 && n < HELD) got = (uint64_t *)kolk_ipc_pop(&shared, 0, deadline);
+        if (what >= 50 && what < 99 && n > 0) give_away(held[--n], mark, what >= 65, deadline);
+        if (what == 99) ask_everything(n ? held[0] : NULL);
+        if (got) *(held[n++] = got) = mark;
+    }
+    return NULL;
+}
+
+/* ThreadSanitizer (tests/tools/tools.sh races) finds what a view has of its own and does not protect. promise: "any
+ * thread of any process may call any function at the same time" */
+static void test_threads(void **state) {
+    uint64_t marks[THREADS] = {1, 2, 3, 4};
+    make_ipc(&shared, &(kolk_ipc_desc){.object_size = 8, .capacity = SHARED_SLOTS, .queues = 2, .queue_capacity = 5});
+    pthread_barrier_init(&all_here, NULL, THREADS);
+    run_threads(THREADS, use_from_thread, marks, sizeof *marks);
+    pthread_barrier_destroy(&all_here);
+    assert_int_equal(kolk_ipc_count(&shared), kolk_ipc_queued(&shared, 0));
+    for (void *object; (object = kolk_ipc_pop(&shared, 0, KOLK_NOW));) kolk_ipc_free(&shared, object);
+    assert_int_equal(kolk_ipc_count(&shared), 0);
+    for (int n = 0; n < SHARED_SLOTS; n++) assert_non_null(kolk_ipc_alloc(&shared));
+    assert_null(kolk_ipc_alloc(&shared));
+    end_ipc(&shared);
+}
+
 /* ---- Invariants -------------------------------------------------------------------------------------------------- */
 
+/* promise: "Checks the invariants of src/ipc/ipc.c, for tests; no process may be inside a call" */
 static void test_is_valid_sees_damage(void **state) {
     kolk_ipc pool;
     make_ipc(&pool, &(kolk_ipc_desc){.object_size = 8, .capacity = 70, .queues = 1, .queue_capacity = 3});
@@ -576,6 +745,10 @@ static void test_is_valid_sees_damage(void **state) {
     assert_breaks(kolk_ipc_is_valid, &pool, pool.rings[0], before_ + 100);
     assert_breaks(kolk_ipc_is_valid, &pool, pool.rings[1], before_ + 1);
     assert_breaks(kolk_ipc_is_valid, &pool, pool.rings[2], before_ + (UINT64_C(1) << 32));
+    void *c = kolk_ipc_alloc(&pool);
+    assert_int_equal(kolk_ipc_push(&pool, 0, c, KOLK_NOW), KOLK_OK);
+    assert_breaks(kolk_ipc_is_valid, &pool, pool.rings[1], before_ - 1); /* b, twice */
+    assert_breaks(kolk_ipc_is_valid, &pool, pool.rings[1], before_ - 2); /* a, which is not queued */
     kolk_slot_set_ hints = hints_of(&pool);
     assert_breaks(kolk_ipc_is_valid, &pool, *kolk_slot_set_word_(&hints, 1), before_ | UINT64_C(1) << 63);
     assert_breaks(kolk_ipc_is_valid, &pool, *kolk_slot_set_summary_(&hints, 0), 0);
@@ -592,12 +765,17 @@ int main(void) {
         cmocka_unit_test(test_thousands_are_dead),
         cmocka_unit_test(test_unused_slots_are_not_touched),
         cmocka_unit_test(test_the_dead_are_noticed),
+        cmocka_unit_test(test_searches),
+        cmocka_unit_test(test_generations_wrap),
+        cmocka_unit_test(test_any_pointer),
         cmocka_unit_test(test_holders),
         cmocka_unit_test(test_stats),
         cmocka_unit_test(test_zero_is_a_pool),
         cmocka_unit_test(test_waits_end),
         cmocka_unit_test(test_close_wakes),
+        cmocka_unit_test(test_waits_poll_first),
         cmocka_unit_test(test_laps_wrap),
+        cmocka_unit_test(test_threads),
         cmocka_unit_test(test_is_valid_sees_damage),
     };
     END_IF_IT_HANGS();

@@ -6,6 +6,7 @@
 #include "../help/run_threads.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <spawn.h>
 #include <sys/socket.h>
 
@@ -445,6 +446,7 @@ static void test_children_of_the_dead(void **state) {
     }
 }
 
+/* promise: "a child may use the pool" */
 static void test_child_goes_on(void **state) {
     pid_t child = start(fork_working_child);
     await(1);
@@ -457,6 +459,45 @@ static void test_child_goes_on(void **state) {
     assert_int_equal(kolk_ipc_recover(&pool), 0);
     pop_what_was_pushed();
     end_grandchild();
+}
+
+/* ---- Containers -------------------------------------------------------------------------------------------------- */
+
+static void make_container(void) {
+    REQUIRE(unshare(CLONE_NEWUSER | CLONE_NEWPID) == 0);
+}
+
+/* The first process of a container, whose number there is 1. */
+static void hold_in_container(void) {
+    make_container();
+    pid_t inside = fork();
+    if (inside) {
+        note_grandchild(inside);
+        for (;;) pause();
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* so that it ends with the test */
+    while (!__atomic_load_n(grandchild, __ATOMIC_SEQ_CST)) usleep(500);
+    hold_and_wait();
+}
+
+/* promise: "it works across containers", "as the process itself sees it: another one in another container" */
+static void test_container(void **state) {
+    char text[256];
+    kolk_ipc_holder holders[2];
+    if (run_apart(make_container, text, sizeof text) != 0) {
+        print_message("left out: this user may not make containers\n");
+        skip();
+    }
+    pid_t child = start(hold_in_container);
+    await(1);
+    assert_int_equal(kolk_ipc_recover(&pool), 0);
+    assert_int_equal(kolk_ipc_holders(&pool, holders, 2), 2);
+    assert_true(holders[0].pid == 1 && holders[0].count == HELD && holders[0].queued == PUSHED);
+    assert_int_equal(holders[1].pid, getpid());
+    end_grandchild();
+    await_orphans(HELD);
+    pop_what_was_pushed();
+    end_child(child);
 }
 
 /* ---- Numbers ----------------------------------------------------------------------------------------------------- */
@@ -477,7 +518,7 @@ static void be_there(void) {
 }
 
 /* promise: "KOLK_TOO_MANY_PROCESSES: there are max_processes", "A process may attach several times, and counts as
- * several then" */
+ * several then", "or kolk_ipc_status is not KOLK_OK" */
 static void test_numbers(void **state) {
     const kolk_ipc_desc same = {.max_processes = 4};
     kolk_ipc second = {0}, none = {0};
@@ -576,7 +617,7 @@ static void talk_to(pid_t program) {
 }
 
 /* promise: "send it over a socket (SCM_RIGHTS), or let a program inherit it", "in this file, which it may then
- * close" */
+ * close", "gets the pool's file over a socket or by exec" */
 static void test_socket(void **state) {
     int ends[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
@@ -587,6 +628,7 @@ static void test_socket(void **state) {
     close(ends[1]);
 }
 
+/* promise: "or let a program inherit it", "gets the pool's file over a socket or by exec" */
 static void test_inherited(void **state) {
     talk_to(execute("inherited", kolk_ipc_fd(&pool)));
 }
@@ -721,6 +763,7 @@ int main(int argc, char **argv) {
         DEATH(test_stopped),
         DEATH(test_children_of_the_dead),
         DEATH(test_child_goes_on),
+        DEATH(test_container),
         DEATH(test_numbers),
         DEATH(test_socket),
         DEATH(test_inherited),

@@ -338,6 +338,8 @@ static unsigned run_round(unsigned kills, uint64_t choices) {
     return killed;
 }
 
+/* promise: "Any process may be killed at any instruction: no slot is lost, nobody waits for it, and nothing stays
+ * behind" */
 static void test_kills(void **state) {
     unsigned kills = (unsigned)number_from_environment("KOLK_TEST_OPS", does_a_part() ? 160 : 10000), done = 0;
     unsigned rounds = does_a_part() ? 4 : 40, descriptors = count_descriptors();

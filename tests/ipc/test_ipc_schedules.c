@@ -327,6 +327,22 @@ static void alloc_twice(void *context) {
     schedule_assert(!freed || s->count[view_here()]);
 }
 
+/* If a free has returned, at least one slot is free from then on. */
+static void alloc_after_free(void *context) {
+    state *s = (state *)context;
+    KOLK_UNSEEN_();
+    bool freed = s->freed;
+    alloc_one(context);
+    schedule_assert(!freed || s->count[view_here()]);
+}
+
+/* The slot that it allocates is the one that it has freed first. */
+static void free_twice_and_alloc(void *context) {
+    free_one(context);
+    free_one(context);
+    alloc_one(context);
+}
+
 /* What it pushes lies in the slot that it has popped. */
 static void push_pop_push(void *context) {
     push_one(context);
@@ -419,11 +435,14 @@ static int set_up(void **unused) {
     return 0;
 }
 
+/* promise: "NULL from alloc proves that at one moment during the call no slot was free" */
 static void test_alloc_and_free(void **unused) {
     sized(2, 1);
     run("alloc and free, recover", NULL, alloc_and_free, recover, NULL);
     sized(1, 1);
     run("free, allocs that search", first_has, free_one, alloc_twice, NULL);
+    sized(2, 1);
+    run("frees and an alloc during a search", second_has_two, alloc_after_free, free_twice_and_alloc, NULL);
 }
 
 /* promise: "An object that it had pushed is in the queue." */
@@ -438,6 +457,7 @@ static void test_push_and_pop(void **unused) {
     run("a slot returns to the queue", an_item_and_second_has, pop_one, push_pop_push, NULL);
 }
 
+/* promise: "What a dead process was in the middle of is completed or undone" */
 static void test_recovery(void **unused) {
     sized(1, 1);
     run("pop, recover and push", one_item, pop_one, recover_and_push, NULL);
@@ -447,6 +467,7 @@ static void test_recovery(void **unused) {
     run("pops, recover", two_items, pop_one, pop_and_free, recover);
 }
 
+/* promise: "One that it had popped, allocated, or was about to push is an orphan" */
 static void test_kept_orphans(void **unused) {
     orphans = KOLK_IPC_KEEP;
     sized(2, 2);

@@ -4,7 +4,8 @@
 # the tool must report in its usual form and with the program's functions in its stacks; clean.c and threads.c make no
 # mistakes, so the tool must be silent. TOOL.said lists the mistakes and the expected reports: see condense below.
 # `races` checks the library itself: it builds the library with ThreadSanitizer and runs tests of the queue, the shared
-# pool and the resource pool, of their classes for C++, and of all kinds while their statistics are written.
+# pool, the resource pool and the pool between processes, of their classes for C++, and of all kinds while their
+# statistics are written.
 # Usage: CC=... tools.sh asan|lsan|msan|tsan|races|memcheck|malloc|probes BUILD
 set -euo pipefail
 . tests/help/script.sh
@@ -194,7 +195,7 @@ races() { # runs: two-processors
   export -f race
   export work compiler
   printf '%s\n' queue_threads queue_histories shared_threads shared_histories shared_wait_threads shared_death \
-    shared_debug_threads resource_threads resource_fd resource_creation stats_threads |
+    shared_debug_threads resource_threads resource_fd resource_creation stats_threads ipc |
     xargs -P 2 -I NAME bash -c 'race "$@"' race NAME "${flags[@]}" || fail "what failed is above."
 }
 

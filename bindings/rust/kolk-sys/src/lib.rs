@@ -1763,7 +1763,8 @@ extern "C" {
     /// Counters, as for the other members. `peak` counts the slots that were ever used. `failed`, `waits` and `waiting` are
     /// those of this process.
     pub fn kolk_ipc_stats(pool: *const kolk_ipc, out: *mut kolk_stats);
-    /// Checks every invariant of src/ipc/ipc.c, for tests; no process may be inside a call.
+    /// Checks the invariants of src/ipc/ipc.c, for tests; no process may be inside a call. False also if there is no memory
+    /// for that.
     pub fn kolk_ipc_is_valid(pool: *const kolk_ipc) -> bool;
 
     // kolk/resource.h
