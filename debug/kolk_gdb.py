@@ -380,7 +380,7 @@ class Ipc(Store):
     NOT_ZERO = ("slots", "block", "stride", "inverse", "capacity")
     STRUCTS = ("struct kolk_ipc_block_", "struct ipc_process", "struct kolk_ipc_queue_")
     RECORDS = 1024  # bytes of the block before the records of the processes
-    OWNER, QUEUED = 0xFFFF, 0x10000  # of a life
+    OWNER, QUEUED = 0xFFF, 0x1000  # of a life
     END = 0xFFFFFFFF  # in the last cell of a closed queue
     FLAGS = ("read_only", "may only be read"), ("corrupt", "corrupt")
 

@@ -185,7 +185,7 @@ extern "C" {
       "create, destroy, validate and reset are the adapter's, and for PostgreSQL validate_after_ms: leave them 0")     \
     X(KOLK_PINS_MISSING, 142, "kolk_pool_pin and kolk_pool_unpin need pins, which is false")                           \
     X(KOLK_BAD_QUEUES, 143, "queues is above 256, or queue_capacity above capacity")                                   \
-    X(KOLK_BAD_PROCESSES, 144, "max_processes is above 65535")                                                         \
+    X(KOLK_BAD_PROCESSES, 144, "max_processes is above 4095")                                                          \
     X(KOLK_BAD_ORPHANS, 145, "orphans is not a KOLK_IPC_ value")                                                       \
     /* a block of several processes that cannot be made or attached to */                                              \
     X(KOLK_NEEDS_LINUX, 180, "pools between processes need Linux")                                                     \

@@ -51,7 +51,8 @@
  *           process that wrote them only: refer to other objects by handles.
  * Threads   any thread of any process may call any function at the same time, except init, attach, deinit and is_valid.
  *           alloc, free, push, pop with KOLK_NOW, and get are lock-free: a thread that is stopped or killed in the
- *           middle of one stops no other. NULL from alloc proves that at one moment during the call no slot was free.
+ *           middle of one stops no other. NULL from alloc proves that at one moment during the call no slot was free,
+ *           unless others took each slot that became free before a thread which searched millions of slots could.
  *           A process that is stopped (SIGSTOP, a debugger) is not dead, however long it lasts.
  * Forks     a child may use the pool. It is a process of its own, which owns nothing at first; what the parent owns
  *           stays the parent's. Children made by _Fork or clone: see base.h.
@@ -84,7 +85,7 @@ typedef struct kolk_ipc_desc {
     uint32_t capacity KOLK_OR_0_;   /* objects; exact */
     uint32_t queues KOLK_OR_0_;     /* how many queues there are, numbered from 0; up to 256 */
     uint32_t queue_capacity KOLK_OR_0_; /* objects in each queue; 0: capacity, so that no push finds a queue full */
-    uint32_t max_processes KOLK_OR_0_;  /* the most processes at the same time, up to 65535; 0: 64 */
+    uint32_t max_processes KOLK_OR_0_;  /* the most processes at the same time, up to 4095; 0: 64 */
     uint32_t version KOLK_OR_0_;        /* your own number for what is in an object */
     uint32_t tag KOLK_OR_0_;            /* distinguishes its handles from other pools'; 0: a hash of the name */
     kolk_ipc_orphans orphans KOLK_OR_0_;
@@ -93,7 +94,7 @@ typedef struct kolk_ipc_desc {
 
     /* Called for each object of a dead process that this process finds, in place of `orphans`. The object is this
      * process's now: free it, push it or keep it. May be NULL. It may call any function of the pool except deinit, and
-     * is called in an attach too, before that returns. */
+     * is called in an attach too, before that returns. A child that it forks must not return from it. */
     void (*on_orphan)(void *object, void *context) KOLK_OR_0_;
     void *context KOLK_OR_0_;
     /* An alloc that finds no slot reports KOLK_FULL, with the processes that hold the most objects. */
@@ -138,6 +139,7 @@ typedef struct kolk_ipc {
     const char *name;
     void (*on_orphan)(void *object, void *context);
     void *context;
+    char own_name[36];
 } kolk_ipc;
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
@@ -286,8 +288,8 @@ KOLK_API_ uint32_t kolk_ipc_holders(const kolk_ipc *pool, kolk_ipc_holder *holde
  * those of this process. */
 KOLK_API_ void kolk_ipc_stats(const kolk_ipc *pool, kolk_stats *out);
 
-/* Checks the invariants of src/ipc/ipc.c, for tests; no process may be inside a call. False also if there is no memory
- * for that. */
+/* Checks the invariants of src/ipc/ipc.c, for tests; no process may be inside a call. Also false: there is no memory
+ * for it. */
 KOLK_API_ bool kolk_ipc_is_valid(const kolk_ipc *pool);
 
 /* ---- Inside ------------------------------------------------------------------------------------------------------ */

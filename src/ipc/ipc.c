@@ -45,19 +45,30 @@ static void *begin_life(const kolk_ipc *pool, uint32_t slot, uint32_t me) {
     return object_at(pool, slot);
 }
 
-static void *try_alloc(kolk_ipc *pool, uint32_t me) {
-    uint32_t left = IPC_MOST_ROUNDS + pool->capacity; /* hints in vain */
-    for (uint32_t searches = 0; searches < IPC_MOST_SEARCHES && left; searches++) {
-        uint32_t slot;
-        while (left && (slot = kolk_ipc_next_hint_(pool)) != KOLK_NO_SLOT_) {
-            void *object = begin_life(pool, slot, me);
-            if (object) return object;
-            left--;
+/* Looks for slots with hints, until there were none so many times. *vain: how many hints may still be wrong. */
+static void *alloc_hinted(const kolk_ipc *pool, uint32_t me, uint32_t looks, uint32_t *vain) {
+    while (looks && *vain) {
+        uint32_t slot = kolk_ipc_next_hint_(pool);
+        if (slot == KOLK_NO_SLOT_) {
+            looks--;
+            continue;
         }
-        if (left && !kolk_ipc_search_(pool)) return NULL;
+        void *object = begin_life(pool, slot, me);
+        if (object) return object;
+        --*vain;
     }
-    note_corruption(pool);
     return NULL;
+}
+
+/* Others may take each slot that becomes free while this thread searches all slots. So it looks for their hints many
+ * times before it searches again, and gives up when it has searched some 2^26 slots in vain. */
+static void *try_alloc(kolk_ipc *pool, uint32_t me) {
+    uint32_t vain = IPC_MOST_ROUNDS + pool->capacity, searches = 16 + (1u << 26) / (pool->capacity + (1u << 16));
+    void *object = alloc_hinted(pool, me, 1, &vain);
+    for (; !object && vain && searches && kolk_ipc_search_(pool); searches--)
+        object = alloc_hinted(pool, me, IPC_LOOKS, &vain);
+    if (!vain) note_corruption(pool);
+    return object;
 }
 
 /* Is the call possible? Sets *me to the number of this process. */
@@ -95,7 +106,7 @@ KOLK_NOINLINE_ void *kolk_ipc_alloc_wait(kolk_ipc *pool, kolk_deadline deadline)
     ipc_event *free = &pool->block->free;
     void *object;
     do object = alloc_or_look(pool, me);
-    while (!object && !pool->corrupt && kolk_ipc_wait_(pool, free, &wait));
+    while (!object && kolk_ipc_wait_(pool, free, &wait));
     if (kolk_ipc_end_wait_(pool, free, &wait) && object) kolk_ipc_call_(free, 1);
     return object ? object : fail_alloc(pool, SITE);
 }

@@ -134,16 +134,11 @@ static bool hint_at_all(const kolk_ipc *pool) {
 
 bool kolk_ipc_search_(kolk_ipc *pool) {
     const uint64_t *word = &pool->block->search;
-    for (uint32_t rounds = 0; rounds < IPC_MOST_SEARCHES; rounds++) {
-        uint64_t search = kolk_load_(word, KOLK_SEQ_CST_);
-        if (!(search & 1)) step_search(pool, search++);
-        if (search == kolk_load_(&pool->seen, KOLK_RELAXED_)) return false;
-        if (hint_at_all(pool)) return true;
-        if (kolk_load_(word, KOLK_SEQ_CST_) != search) continue;
-        kolk_store_(&pool->seen, search, KOLK_RELAXED_);
-        return false;
-    }
-    note_corruption(pool);
+    uint64_t search = kolk_load_(word, KOLK_SEQ_CST_);
+    if (!(search & 1)) step_search(pool, search++);
+    if (search == kolk_load_(&pool->seen, KOLK_RELAXED_)) return false;
+    if (hint_at_all(pool) || kolk_load_(word, KOLK_SEQ_CST_) != search) return true;
+    kolk_store_(&pool->seen, search, KOLK_RELAXED_);
     return false;
 }
 

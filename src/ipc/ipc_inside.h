@@ -84,13 +84,13 @@ typedef struct kolk_ipc_block_ {
 
 /* The life of a slot, which is all that is true about it:
  *
- *     | generation, 32 bits: odd while it is alive | pushes of this life, 15 | queued? | owner's number, 16 |
+ *     | generation, 32 bits: odd while it is alive | pushes of this life, 19 | queued? | owner's number, 12 |
  *
  * A free slot has no owner. An object that is queued belongs to its queue; the number is that of the process that has
  * pushed it. An object whose owner is 0 is an orphan that is kept. */
-#define IPC_OWNER    UINT64_C(0xffff)
-#define IPC_QUEUED   UINT64_C(0x10000)
-#define IPC_ONE_PUSH UINT64_C(0x20000)
+#define IPC_OWNER    UINT64_C(0xfff)
+#define IPC_QUEUED   UINT64_C(0x1000)
+#define IPC_ONE_PUSH UINT64_C(0x2000)
 #define IPC_PUSHES   (UINT64_C(0xffffffff) & ~(IPC_OWNER | IPC_QUEUED))
 
 static inline uint32_t generation_of(uint64_t life) {
@@ -152,6 +152,10 @@ static inline uint64_t bits_in_word(const kolk_ipc *pool, uint32_t word) {
 static inline uint32_t used_slots(const kolk_ipc *pool) {
     uint32_t words = kolk_load_(&pool->block->used_words, KOLK_SEQ_CST_), all = pool->capacity;
     return words <= all / 64 ? words * 64 : all;
+}
+
+static inline bool is_corrupt(const kolk_ipc *pool) {
+    return kolk_raw_load_(&pool->corrupt, KOLK_RELAXED_);
 }
 
 /* From now on this process can change nothing: number_here returns 0. */
@@ -216,12 +220,17 @@ static inline void call_one(ipc_event *at) {
 
 /* ---- ipc_hints.c ------------------------------------------------------------------------------------------------- */
 
-#define IPC_MOST_SEARCHES 1000u /* as IPC_MOST_ROUNDS, but each of these rounds takes long */
+#ifndef KOLK_SCHEDULED
+#define IPC_LOOKS 100u /* for hints, between two searches */
+#else
+#define IPC_LOOKS 1u
+#endif
 
 /* Returns a slot that is probably free; KOLK_NO_SLOT_: there is no hint. */
 uint32_t kolk_ipc_next_hint_(const kolk_ipc *pool);
 
-/* Is there a free slot for a thread that has found no hint? If so, there are hints now. */
+/* Was there a free slot, for a thread that has found no hint? If so, there are hints now, unless others took the
+ * slots. */
 bool kolk_ipc_search_(kolk_ipc *pool);
 
 /* Keeps the hint of a slot that this thread has just freed, or shows it to all while somebody searches. */

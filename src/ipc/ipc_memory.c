@@ -20,10 +20,10 @@
 
 _Static_assert(sizeof(ipc_block) == 256 && sizeof(ipc_queue) == 384 && sizeof(ipc_process) == 64,
                "processes of other versions read this layout: change IPC_MAGIC");
-_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_ipc) == 224 && sizeof(kolk_ipc_desc) == 80),
+_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_ipc) == 264 && sizeof(kolk_ipc_desc) == 80),
                "the layout has changed: raise KOLK_ABI");
 
-#define MOST_PROCESSES  65535u
+#define MOST_PROCESSES  4095u
 #define MOST_FILE_BYTES (UINT64_C(1) << 46)
 
 /* ---- Layout ------------------------------------------------------------------------------------------------------ */
@@ -172,7 +172,6 @@ static kolk_status map_block(kolk_ipc *pool, int fd, size_t size, unsigned char 
 
 static void end_view(kolk_ipc *pool, unsigned char *start) {
     if (start) kolk_between_unmap_(start, pool->size);
-    if (pool->lock_kept) kolk_between_release_(pool->lock_kept, pool->page);
     if (pool->fd >= 0) kolk_between_drop_(pool->fd);
     memset(pool, 0, sizeof *pool);
 }
@@ -193,7 +192,8 @@ static void publish(kolk_ipc *pool, const ipc_block *header) {
 }
 
 static kolk_status list(kolk_ipc *pool, const char *name) {
-    pool->name = *name ? kolk_name_kept_(name) : NULL;
+    memcpy(pool->own_name, name, sizeof pool->own_name);
+    pool->name = *name ? kolk_name_kept_(pool->own_name) : NULL;
     kolk_list_(pool, sizeof *pool, &pool->number, &kolk_ipc_kind_);
     return KOLK_OK;
 }

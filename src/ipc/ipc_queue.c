@@ -47,7 +47,8 @@ KOLK_NOINLINE_ kolk_status kolk_ipc_push(kolk_ipc *pool, uint32_t number, void *
         kolk_ipc_call_(&in->room, 1);
     if (status == KOLK_OK) call_one(&in->items);
     if (status == KOLK_NOT_OWNER) kolk_ipc_fail_object_(pool, object, "push", SITE);
-    return status == KOLK_FULL && deadline.ns > 0 ? KOLK_TIMEOUT : status;
+    if (status != KOLK_FULL || deadline.ns <= 0) return status;
+    return is_corrupt(pool) ? KOLK_CORRUPT : KOLK_TIMEOUT;
 }
 
 /* ---- Pop --------------------------------------------------------------------------------------------------------- */

@@ -46,15 +46,15 @@ static void end_orphan(kolk_ipc *pool, uint32_t slot, uint64_t life, uint64_t *f
     if (!hooked && !kept) *freed |= kolk_bits_at_(slot);
 }
 
-/* Shows the hints of 64 slots at once. */
+/* Shows the hints of 64 slots at once. Stops if the hook finds garbage. */
 static uint32_t end_orphans(kolk_ipc *pool, const ipc_dead *dead) {
     uint32_t count = 0, used = used_slots(pool);
-    for (uint32_t word = 0; word < kolk_bits_words_(used); word++) {
+    for (uint32_t word = 0; word < kolk_bits_words_(used) && !is_corrupt(pool); word++) {
         uint64_t freed = 0;
         for (uint64_t left = bits_in_word(pool, word); left; left &= left - 1) {
             uint32_t slot = word * 64 + kolk_bits_lowest_(left);
             uint64_t life = life_at(pool, slot);
-            if (!has_live_object(life) || !is_dead(dead, life_owner(life))) continue;
+            if (!has_live_object(life) || !is_dead(dead, life_owner(life)) || is_corrupt(pool)) continue;
             end_orphan(pool, slot, life, &freed);
             count++;
         }
@@ -68,10 +68,16 @@ static void add_dead(const kolk_ipc *pool, ipc_dead *dead, uint32_t n) {
     kolk_store_(&process_at(pool, n)->used, IPC_ENDS, KOLK_SEQ_CST_);
 }
 
+/* A free of the dead may have changed the life, and shown no hint. */
+static void count_return(const kolk_ipc *pool) {
+    kolk_fetch_add_(&pool->block->search, 2, KOLK_SEQ_CST_);
+}
+
 static uint32_t recover_these(kolk_ipc *pool, const ipc_dead *dead) {
     kolk_ipc_settle_(pool, dead);
     uint32_t count = end_orphans(pool, dead);
-    kolk_fetch_add_(&pool->block->search, 2, KOLK_SEQ_CST_);
+    count_return(pool);
+    if (is_corrupt(pool)) return count; /* the rest is for another process */
     for (uint32_t n = dead->first; n <= pool->max_processes && n - dead->first < IPC_MOST_DEAD; n++)
         if (is_dead(dead, n)) kolk_store_(&process_at(pool, n)->used, 0, KOLK_SEQ_CST_);
     return count;
@@ -152,7 +158,7 @@ static uint32_t lock_number(const kolk_ipc *pool, int opened, bool dead) {
 static int most_naps(const kolk_ipc *pool) {
     for (uint32_t n = 1; n <= pool->max_processes; n++)
         if (kolk_load_(&process_at(pool, n)->used, KOLK_ACQUIRE_) != IPC_LIVES) return 1000;
-    return 20;
+    return 100;
 }
 
 static kolk_status lock_any_number(kolk_ipc *pool, uint32_t *n) {
@@ -168,6 +174,11 @@ static kolk_status lock_any_number(kolk_ipc *pool, uint32_t *n) {
     return KOLK_TOO_MANY_PROCESSES;
 }
 
+static void release_number(kolk_ipc *pool) {
+    if (pool->lock_kept) kolk_between_release_(pool->lock_kept, pool->page);
+    pool->lock_kept = NULL;
+}
+
 /* From now on this process is number n. */
 static void become(kolk_ipc *pool, uint32_t n, uint32_t forks) {
     ipc_process *process = process_at(pool, n);
@@ -178,29 +189,41 @@ static void become(kolk_ipc *pool, uint32_t n, uint32_t forks) {
     kolk_store_(&pool->forks, forks, KOLK_RELEASE_); /* partner: number_so_far */
 }
 
-/* This process got the number of a dead one: what that one has left is its own now, and goes to the hook. The lives are
- * noted first, because what the hook allocates is no orphan. */
-static kolk_status inherit_number(kolk_ipc *pool, uint32_t n) {
+/* What a dead process has left whose number this process got: the lives of its objects, by slot, else 0. They are this
+ * process's own from then on, and go to the hook. They are noted before, because what this process allocates with the
+ * same number is no orphan. */
+typedef struct ipc_legacy {
+    uint64_t *lives;
+    uint32_t slots;
+} ipc_legacy;
+
+static kolk_status note_legacy(kolk_ipc *pool, uint32_t n, ipc_legacy *out) {
     ipc_dead dead = {.first = n, .numbers = {1}};
     kolk_ipc_settle_(pool, &dead);
-    uint32_t used = used_slots(pool);
-    size_t size = (size_t)used * sizeof(uint64_t);
-    if (size == 0) return KOLK_OK;
-    uint64_t *noted = (uint64_t *)kolk_memory_take_(size, size);
-    if (!noted) return KOLK_NO_MEMORY;
-    for (uint32_t slot = 0; slot < used; slot++) noted[slot] = life_at(pool, slot);
-    for (uint32_t slot = 0; slot < used; slot++) {
-        uint64_t life = noted[slot];
-        if (!has_live_object(life) || life_owner(life) != n) continue;
-        if (!change_life(pool, slot, life, owned_life(life, n))) continue; /* the hook has freed or pushed it already */
-        pool->on_orphan(object_at(pool, slot), pool->context);
+    out->slots = used_slots(pool);
+    size_t size = (size_t)(out->slots + 1) * sizeof(uint64_t);
+    out->lives = (uint64_t *)kolk_memory_take_(size, size);
+    if (!out->lives) return KOLK_NO_MEMORY;
+    for (uint32_t slot = 0; slot < out->slots; slot++) {
+        uint64_t life = life_at(pool, slot);
+        out->lives[slot] = has_live_object(life) && life_owner(life) == n ? life : 0;
     }
-    kolk_memory_release_(noted, size);
     return KOLK_OK;
 }
 
-kolk_status kolk_ipc_join_(kolk_ipc *pool) {
-    uint32_t n, count;
+static void hand_out(kolk_ipc *pool, const ipc_legacy *legacy) {
+    for (uint32_t slot = 0; slot < legacy->slots; slot++) {
+        uint64_t life = legacy->lives[slot];
+        if (!life || is_corrupt(pool) || !change_life(pool, slot, life, life & ~IPC_QUEUED))
+            continue; /* the hook has had it already */
+        pool->on_orphan(object_at(pool, slot), pool->context);
+    }
+    kolk_memory_release_(legacy->lives, (size_t)(legacy->slots + 1) * sizeof(uint64_t));
+    count_return(pool);
+}
+
+static kolk_status take_number(kolk_ipc *pool, ipc_legacy *legacy) {
+    uint32_t n;
     kolk_forks_watch_();
     uint32_t forks = kolk_forks_now_();
     kolk_status status = lock_any_number(pool, &n);
@@ -211,47 +234,70 @@ kolk_status kolk_ipc_join_(kolk_ipc *pool) {
     }
     if (status != KOLK_OK) return status;
     bool inherits = kolk_load_(&process_at(pool, n)->used, KOLK_ACQUIRE_);
-    if (inherits && !pool->on_orphan) recover_one(pool, n);
-    become(pool, n, forks);
-    if (inherits && pool->on_orphan) status = inherit_number(pool, n);
-    recover_all(pool, &count);
+    if (inherits && pool->on_orphan)
+        status = note_legacy(pool, n, legacy);
+    else if (inherits)
+        recover_one(pool, n);
+    if (status == KOLK_OK)
+        become(pool, n, forks);
+    else
+        release_number(pool);
     return status;
 }
 
-/* The number and its lock are the parent's. */
-static void join_as_child(kolk_ipc *pool) {
+/* Calls the hook, so this thread has no lock. */
+static void meet_the_dead(kolk_ipc *pool, const ipc_legacy *legacy) {
+    uint32_t count;
+    if (legacy->lives) hand_out(pool, legacy);
+    recover_all(pool, &count);
+}
+
+kolk_status kolk_ipc_join_(kolk_ipc *pool) {
+    ipc_legacy legacy = {.lives = NULL};
+    kolk_status status = take_number(pool, &legacy);
+    if (status == KOLK_OK) meet_the_dead(pool, &legacy);
+    return status;
+}
+
+/* The number and its lock are the parent's. If the child gets none, it does not ask again. */
+static bool join_as_child(kolk_ipc *pool, ipc_legacy *legacy) {
     uint32_t forks = kolk_forks_now_();
     pool->me = 0;
     kolk_store_(&pool->recovering, 0, KOLK_RELAXED_);
     pool->lock_kept = NULL;
     pool->waiting = 0;
-    if (!pool->read_only && !pool->corrupt) kolk_ipc_join_(pool);
+    bool joins = !pool->read_only && !is_corrupt(pool) && take_number(pool, legacy) == KOLK_OK;
     kolk_store_(&pool->forks, forks, KOLK_RELEASE_); /* partner: number_so_far */
+    return joins;
 }
 
 KOLK_NOINLINE_ uint32_t kolk_ipc_join_again_(kolk_ipc *pool) {
+    ipc_legacy legacy = {.lives = NULL};
     if (!pool->block) return 0;
     kolk_lock_word_(&pool->lock);
-    if (pool->forks != kolk_forks_now_()) join_as_child(pool);
+    bool joined = pool->forks != kolk_forks_now_() && join_as_child(pool, &legacy);
     kolk_unlock_word_(&pool->lock);
-    return pool->me;
+    if (joined) meet_the_dead(pool, &legacy);
+    return number_so_far(pool);
 }
 
+/* A fork's child that has called nothing yet has no number. Its parent's lock is not mapped there. */
 void kolk_ipc_leave_(kolk_ipc *pool) {
-    uint32_t me = number_here(pool);
-    if (!me) return;
+    uint32_t me = number_so_far(pool);
+    if (pool->forks != kolk_forks_now_()) pool->lock_kept = NULL;
     pool->on_orphan = NULL; /* what this process owns is not given to itself */
-    recover_one(pool, me);
+    if (me) recover_one(pool, me);
     pool->me = 0;
-    kolk_ipc_call_(&pool->block->free, UINT32_MAX);
+    if (me) kolk_ipc_call_(&pool->block->free, UINT32_MAX);
+    release_number(pool);
 }
 
 kolk_status kolk_ipc_status(kolk_ipc *pool) {
     if (!pool->block) return KOLK_NO_DESCRIPTOR;
-    if (kolk_load_(&pool->corrupt, KOLK_RELAXED_)) return KOLK_CORRUPT;
+    uint32_t me = number_here(pool);
+    if (is_corrupt(pool)) return KOLK_CORRUPT;
     if (pool->read_only) return KOLK_READ_ONLY;
-    if (number_here(pool)) return KOLK_OK;
-    return KOLK_TOO_MANY_PROCESSES;
+    return me ? KOLK_OK : KOLK_TOO_MANY_PROCESSES;
 }
 
 /* ---- Adopt ------------------------------------------------------------------------------------------------------- */

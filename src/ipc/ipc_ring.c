@@ -25,6 +25,10 @@
  * the exchange fails if anything happened since. For the same reason, recovery completes a claimed pop before it frees
  * the slots of the dead.
  *
+ * Both counts wrap round. If a thread is stopped between two instructions, and meanwhile the object that it claims is
+ * pushed exactly 2^19 times, or a multiple of that, by the same process in the same life, then it pops that object out
+ * of turn; still nobody else pops it, and nothing is lost. A cell looks the same after 2^32 laps.
+ *
  * Full and empty. A cell of this lap that is empty at the head means that nothing is in the queue, because the cells
  * are filled in order. A queue is full if the tail is queue_capacity tickets ahead of the head, and the object at the
  * head is not claimed.
@@ -123,18 +127,24 @@ kolk_status kolk_ipc_take_(const kolk_ipc *pool, ipc_queue *in, uint32_t me, uin
 
 /* ---- Push -------------------------------------------------------------------------------------------------------- */
 
+/* Is there no room between these? A tail that was read long ago may be behind the head: then there is, and the push
+ * fails at its cell. */
+static bool are_far_apart(const kolk_ipc *pool, uint64_t head, uint64_t tail) {
+    return (int64_t)(tail - head) >= (int64_t)pool->queue_capacity;
+}
+
 /* Is the queue full? If a pop at the head is claimed, completes it, and returns false. The head only increases, so a
  * queue that had room with the head that a push has seen has it still: most pushes need not fetch the head's line from
  * another processor. */
 static bool is_ring_full(const kolk_ipc *pool, ipc_queue *in, uint64_t tail) {
     uint64_t ticket, cell, life = 0;
-    if (tail - kolk_load_(&in->seen, KOLK_RELAXED_) < pool->queue_capacity) return false;
+    if (!are_far_apart(pool, kolk_load_(&in->seen, KOLK_RELAXED_), tail)) return false;
     uint64_t now = read_ticket(&in->head);
     kolk_store_(&in->seen, now, KOLK_RELAXED_);
-    if (tail - now < pool->queue_capacity) return false;
+    if (!are_far_apart(pool, now, tail)) return false;
     ipc_head head = look_at_head(pool, in, &ticket, &cell, &life);
     if (head == CLAIMED) complete_pop(pool, in, ticket, cell);
-    return head == POPPABLE && tail - ticket >= pool->queue_capacity;
+    return head == POPPABLE && are_far_apart(pool, ticket, tail);
 }
 
 static bool is_end_before(const kolk_ipc *pool, const ipc_queue *in, uint64_t ticket) {

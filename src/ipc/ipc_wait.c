@@ -50,6 +50,7 @@ static void begin_to_listen(ipc_event *on, ipc_wait *me) {
 
 bool kolk_ipc_wait_(kolk_ipc *pool, ipc_event *on, ipc_wait *me) {
     if (me->deadline.ns <= 0) return false; /* KOLK_NOW: no look at the clock */
+    if (is_corrupt(pool)) return false;     /* as another thread has found */
     int64_t now = kolk_now_ns_();
     if (now >= me->deadline.ns) return false;
     if (!me->listens && poll_again(me, now)) return true;

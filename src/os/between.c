@@ -15,6 +15,7 @@
 
 #if KOLK_BETWEEN_
 
+#include "cancel.h"
 #include "lock.h"
 #include "memory.h"
 
@@ -32,6 +33,9 @@
 #ifndef MFD_CLOEXEC
 #define MFD_CLOEXEC       1u
 #define MFD_ALLOW_SEALING 2u
+#endif
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8u
 #endif
 #ifndef F_ADD_SEALS
 #define F_ADD_SEALS   1033
@@ -51,8 +55,11 @@ size_t kolk_between_page_(int fd) {
     return huge ? (size_t)about.f_bsize : kolk_memory_page_();
 }
 
+/* Some systems demand that a file says that it is no program (vm.memfd_noexec), and old ones do not know that. */
 int kolk_between_make_(void) {
-    return (int)syscall(SYS_memfd_create, "kolk", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    long fd = syscall(SYS_memfd_create, "kolk", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+    if (fd < 0 && errno == EINVAL) fd = syscall(SYS_memfd_create, "kolk", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    return (int)fd;
 }
 
 bool kolk_between_resize_(int fd, uint64_t size) {
@@ -76,7 +83,9 @@ int kolk_between_copy_(int fd) {
 }
 
 void kolk_between_drop_(int fd) {
+    int cancel = kolk_cancel_off_();
     close(fd);
+    kolk_cancel_restore_(cancel);
 }
 
 kolk_access_ kolk_between_access_(int fd) {
@@ -102,14 +111,29 @@ uint64_t kolk_between_identity_(int fd) {
     return (uint64_t)about.st_dev * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)about.st_ino;
 }
 
+/* A thread that is cancelled in open or close must not take the process's lock with it. */
+static int cancel_before; /* of the thread that has the lock */
+
+static void begin_locking(void) {
+    int cancel = kolk_cancel_off_();
+    kolk_lock_();
+    cancel_before = cancel;
+}
+
+static void end_locking(void) {
+    int cancel = cancel_before;
+    kolk_unlock_();
+    kolk_cancel_restore_(cancel);
+}
+
 int kolk_between_open_(int fd, uint64_t identity) {
     char path[32];
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    kolk_lock_();
+    begin_locking();
     int opened = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
     if (opened >= 0 && kolk_between_identity_(opened) == identity) return opened;
     if (opened >= 0) close(opened);
-    kolk_unlock_();
+    end_locking();
     return -1;
 }
 
@@ -128,7 +152,7 @@ void *kolk_between_keep_(int opened, size_t page) {
 
 void kolk_between_close_(int opened) {
     close(opened);
-    kolk_unlock_();
+    end_locking();
 }
 
 void kolk_between_release_(void *kept, size_t page) {

@@ -322,12 +322,32 @@ static void test_a_number_is_inherited(void **state) {
     end_ipc(&mine);
 }
 
+static void keep_one(void *object, void *context) {
+    assert_non_null(object);
+}
+
+/* A free of the dead has changed the life, and left no hint. Then an alloc must search, also if the one who got the
+ * number has ended no orphan. */
+static void test_a_return_is_inherited(void **state) {
+    kolk_ipc mine, theirs, heirs;
+    make_ipc(&mine, &(kolk_ipc_desc){.object_size = 8, .capacity = 2, .max_processes = 2});
+    join_ipc(&theirs, &mine);
+    for (int n = 0; n < 2; n++) assert_non_null(kolk_ipc_alloc(&theirs));
+    assert_null(kolk_ipc_alloc(&mine));
+    theirs.lives[0] = next_life(theirs.lives[0], 0);
+    kill_ipc(&theirs);
+    assert_int_equal(kolk_ipc_attach(&heirs, kolk_ipc_fd(&mine), &(kolk_ipc_desc){.on_orphan = keep_one}), KOLK_OK);
+    assert_non_null(kolk_ipc_alloc(&mine));
+    end_ipc(&heirs);
+    end_ipc(&mine);
+}
+
 /* More than one walk recovers at once. */
 static void test_thousands_are_dead(void **state) {
     enum { COUNT = 3000 };
     kolk_ipc pool;
     make_ipc(&pool, &(kolk_ipc_desc){.object_size = 8, .capacity = COUNT, .max_processes = COUNT});
-    ipc_process *processes = (ipc_process *)((unsigned char *)pool.block + IPC_HEADER);
+    ipc_process *processes = (ipc_process *)(void *)((unsigned char *)pool.block + IPC_HEADER);
     for (uint32_t n = 1; n <= COUNT; n++) {
         void *object = kolk_ipc_alloc(&pool);
         pool.lives[slot_of(&pool, object)] += n - 1; /* number n's */
@@ -762,6 +782,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_full_names_holders, abort_on_failure),
         cmocka_unit_test(test_orphans_go_to_a_hook),
         cmocka_unit_test(test_a_number_is_inherited),
+        cmocka_unit_test(test_a_return_is_inherited),
         cmocka_unit_test(test_thousands_are_dead),
         cmocka_unit_test(test_unused_slots_are_not_touched),
         cmocka_unit_test(test_the_dead_are_noticed),

@@ -38,15 +38,15 @@ static const struct row {
     {KOLK_BAD_CAPACITY, {.object_size = 8, .capacity = (uint32_t)INT32_MAX + 1}},
     {KOLK_BAD_QUEUES, {.object_size = 8, .capacity = 4, .queues = 257}},
     {KOLK_BAD_QUEUES, {.object_size = 8, .capacity = 4, .queues = 1, .queue_capacity = 5}},
-    {KOLK_BAD_PROCESSES, {.object_size = 8, .capacity = 4, .max_processes = 65536}},
+    {KOLK_BAD_PROCESSES, {.object_size = 8, .capacity = 4, .max_processes = 4096}},
     {KOLK_BAD_ORPHANS, {.object_size = 8, .capacity = 4, .orphans = (kolk_ipc_orphans)2}},
     {KOLK_SIZE_OVERFLOW, {.object_size = 1u << 30, .capacity = INT32_MAX}},
     {KOLK_OK, {.object_size = 1, .capacity = 1}}, /* the closest descriptors that are valid */
     {KOLK_OK, {.object_size = 24, .object_align = 8, .capacity = 4, .queues = 256, .queue_capacity = 4}},
-    {KOLK_OK, {.object_size = 8, .capacity = 4, .max_processes = 65535, .orphans = KOLK_IPC_KEEP}},
+    {KOLK_OK, {.object_size = 8, .capacity = 4, .max_processes = 4095, .orphans = KOLK_IPC_KEEP}},
 };
 
-/* promise: ipc.h "is left all zero", "up to 256", "up to 65535", "bytes; must be given", "a power of two up to 4096",
+/* promise: ipc.h "is left all zero", "up to 256", "up to 4095", "bytes; must be given", "a power of two up to 4096",
  * "Leaves the pool, and leaves *pool all zero" */
 static void test_each_broken_rule_has_its_status(void **state) {
     kolk_ipc pool;
