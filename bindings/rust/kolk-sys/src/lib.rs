@@ -787,6 +787,7 @@ pub struct kolk_ipc {
     pub name: *const c_char,
     pub on_orphan: Option<unsafe extern "C" fn(object: *mut c_void, context: *mut c_void)>,
     pub context: *mut c_void,
+    pub own_name: [c_char; 36],
 }
 
 /// A walk over the live objects of all processes, in ascending order of slots, as that of shared.h.
@@ -1763,8 +1764,8 @@ extern "C" {
     /// Counters, as for the other members. `peak` counts the slots that were ever used. `failed`, `waits` and `waiting` are
     /// those of this process.
     pub fn kolk_ipc_stats(pool: *const kolk_ipc, out: *mut kolk_stats);
-    /// Checks the invariants of src/ipc/ipc.c, for tests; no process may be inside a call. False also if there is no memory
-    /// for that.
+    /// Checks the invariants of src/ipc/ipc.c, for tests; no process may be inside a call. Also false: there is no memory
+    /// for it.
     pub fn kolk_ipc_is_valid(pool: *const kolk_ipc) -> bool;
 
     // kolk/resource.h
@@ -2224,7 +2225,7 @@ const _: () = {
     assert!(size_of::<kolk_heap>() == 200 && align_of::<kolk_heap>() == 8);
     assert!(size_of::<kolk_heap_class_stats>() == 136 && align_of::<kolk_heap_class_stats>() == 8);
     assert!(size_of::<kolk_ipc_desc>() == 80 && align_of::<kolk_ipc_desc>() == 8);
-    assert!(size_of::<kolk_ipc>() == 224 && align_of::<kolk_ipc>() == 8);
+    assert!(size_of::<kolk_ipc>() == 264 && align_of::<kolk_ipc>() == 8);
     assert!(size_of::<kolk_ipc_cursor>() == 24 && align_of::<kolk_ipc_cursor>() == 8);
     assert!(size_of::<kolk_ipc_holder>() == 32 && align_of::<kolk_ipc_holder>() == 4);
     assert!(size_of::<kolk_error>() == 256 && align_of::<kolk_error>() == 4);
@@ -2604,6 +2605,7 @@ fn offsets() {
         ("kolk_ipc.name", offset!(kolk_ipc, name), 200),
         ("kolk_ipc.on_orphan", offset!(kolk_ipc, on_orphan), 208),
         ("kolk_ipc.context", offset!(kolk_ipc, context), 216),
+        ("kolk_ipc.own_name", offset!(kolk_ipc, own_name), 224),
         ("kolk_ipc_cursor.pool", offset!(kolk_ipc_cursor, pool), 0),
         ("kolk_ipc_cursor.slot", offset!(kolk_ipc_cursor, slot), 8),
         ("kolk_ipc_cursor.end", offset!(kolk_ipc_cursor, end), 12),
