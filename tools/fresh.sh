@@ -73,7 +73,9 @@ echo "make demo: $((SECONDS - begin)) s"
 begin=$SECONDS
 as root make test | tee "$root/said"
 echo "make test: $((SECONDS - begin)) s"
-! grep -E 'left out|\*\*\*Skipped' "$root/said" || fail "The packages that these need are missing from tools/setup.sh."
+# What the machine itself does not permit is no fault.
+! grep -E 'left out|\*\*\*Skipped' "$root/said" | grep -vE 'left out: (this machine|this user|the system) ' ||
+  fail "The packages that these need are missing from tools/setup.sh."
 
 # The lines of the README below its first program, and what they print.
 sed -n '/^```$/,$p' README.md | sed -n '3,/^```$/p' | sed '$d' > "$root/printed"

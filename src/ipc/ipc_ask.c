@@ -244,7 +244,7 @@ static bool are_lives_valid(const kolk_ipc *pool, const uint64_t *marks) {
 
 bool kolk_ipc_is_valid(const kolk_ipc *pool) {
     if (!pool->block) return !pool->slots && !pool->capacity;
-    size_t size = kolk_bits_words_(pool->capacity) * sizeof(uint64_t);
+    size_t size = (size_t)kolk_bits_words_(pool->capacity) * sizeof(uint64_t);
     uint64_t *marks = (uint64_t *)kolk_memory_take_(size, size); /* of slots that are in a ring; read as 0 */
     bool valid = marks && are_hints_valid(pool);                 /* I4 */
     for (uint32_t n = 0; valid && n < pool->queues; n++)

@@ -39,11 +39,16 @@ static void set_life(const kolk_ipc *pool, uint32_t slot, uint64_t life) {
 
 /* Frees an object of a dead process, or gives it to whoever is to have it. */
 static void end_orphan(kolk_ipc *pool, uint32_t slot, uint64_t life, uint64_t *freed) {
-    uint32_t me = number_so_far(pool);
-    bool hooked = pool->on_orphan && me, kept = !hooked && pool->orphans == KOLK_IPC_KEEP;
-    set_life(pool, slot, hooked ? owned_life(life, me) : kept ? owned_life(life, 0) : next_life(life, 0));
-    if (hooked) pool->on_orphan(object_at(pool, slot), pool->context);
-    if (!hooked && !kept) *freed |= kolk_bits_at_(slot);
+    uint32_t me = pool->on_orphan ? number_so_far(pool) : 0;
+    if (me) {
+        set_life(pool, slot, owned_life(life, me));
+        pool->on_orphan(object_at(pool, slot), pool->context);
+    } else if (pool->orphans == KOLK_IPC_KEEP) {
+        set_life(pool, slot, owned_life(life, 0));
+    } else {
+        set_life(pool, slot, next_life(life, 0));
+        *freed |= kolk_bits_at_(slot);
+    }
 }
 
 /* Shows the hints of 64 slots at once. Stops if the hook finds garbage. */

@@ -12,6 +12,13 @@
 
 static const kolk_deadline PAST = {1}; /* a deadline that has passed, but is not KOLK_NOW */
 
+/* The program's name, as others see it: some scripts build this program under another one. */
+static inline const char *own_name(void) {
+    static char name[16];
+    kolk_between_name_(name);
+    return name;
+}
+
 static inline void make_ipc(kolk_ipc *pool, const kolk_ipc_desc *desc) {
     kolk_status status = kolk_ipc_init(pool, desc);
     if (status != KOLK_OK) fail_msg("init: %s", kolk_status_text(status));

@@ -188,7 +188,7 @@ static void test_only_the_owner(void **state) {
     assert_silent(&taken);
     kolk_ipc_free(&mine, b_here);
     snprintf(sentence, sizeof sentence, "kolk: own: free of slot %u, which belongs to process %d (%s)",
-             slot_of(&mine, b_here), (int)getpid(), "test_ipc");
+             slot_of(&mine, b_here), (int)getpid(), own_name());
     assert_noted(&taken, KOLK_NOT_OWNER, "own", b_here, slot_of(&mine, b_here), sentence);
     assert_int_equal(kolk_ipc_push(&mine, 0, b_here, KOLK_NOW), KOLK_NOT_OWNER);
     assert_int_equal(taken.count, 1);
@@ -240,9 +240,9 @@ static void test_full_names_holders(void **state) {
     assert_null(kolk_ipc_alloc(&mine));
     char sentence[200];
     snprintf(sentence, sizeof sentence,
-             "kolk: full: alloc, but all 10 objects are alive: process %d (test_ipc) holds 7, "
+             "kolk: full: alloc, but all 10 objects are alive: process %d (%s) holds 7, "
              "and 1 more wait in queues",
-             (int)getpid());
+             (int)getpid(), own_name());
     assert_noted(&taken, KOLK_FULL, "full", NULL, UINT32_MAX, sentence);
     assert_null(kolk_ipc_alloc(&theirs)); /* it has not asked for reports */
     assert_silent(&taken);
@@ -503,7 +503,7 @@ static void test_holders(void **state) {
     assert_true(holders[1].number == 3 && holders[1].count == 0 && holders[1].queued == 6);
     assert_true(holders[2].number == 1 && holders[2].count == 0 && holders[2].queued == 0);
     assert_int_equal(holders[0].pid, getpid());
-    assert_string_equal(holders[0].name, "test_ipc");
+    assert_string_equal(holders[0].name, own_name());
     for (int n = 0; n < 2; n++) kolk_ipc_free(&views[0], kolk_ipc_pop(&views[0], 0, KOLK_NOW));
     assert_int_equal(kolk_ipc_holders(&views[0], holders, 2), 3);
     assert_true(holders[0].number == 2 && holders[0].count == 5);
