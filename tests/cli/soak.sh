@@ -25,10 +25,10 @@ wait $!
 check 'exit code 0 when it is stopped' [ $? -eq 0 ]
 check 'its JSON' grep -q '"stopped": *true' result.json
 
-# ---- faults are found: a pool that refuses now and then ----
+# ---- faults are found: a pool that refuses now and then. Which check finds it depends on which alloc is refused ----
 
 KOLK_FAIL=soak.fixed:every=100000 run 1 "$kolk" soak --for 20s
-prints '^fixed pools never fragment  *FAILED  *soak.fixed: ' '^objects stay whole  *ok  '
+prints '^[a-z _]*  *FAILED  *soak.fixed: ' '^objects stay whole  *ok  '
 
 # ---- the command line ----
 

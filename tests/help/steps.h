@@ -14,8 +14,9 @@
  * the first schedule is equivalent to the second, in which the thread of c is preempted one step later at the same
  * cost. So
  *
- *   - a thread that is preempted before a step resumes only after news. These are the sleep sets of Godefroid (1996).
- *     They suit a bound on preemptions, because each preemption is put off as long as possible.
+ *   - a thread that is preempted before a step (not one that has just woken up) resumes only after news. These are the
+ *     sleep sets of Godefroid (1996). They suit a bound on preemptions, because each preemption is put off as long as
+ *     possible.
  *   - a thread is not preempted before a step if, when it was preempted one step later, nothing that the others did was
  *     news to this step. Those later preemptions were tried first, because the last choice of the trail is changed
  *     first.
@@ -321,9 +322,10 @@ static inline void sched_switch(void) {
     unsigned able[WEAK_THREADS], n;
     for (unsigned i = 0; i < sched.count; i++)
         if (sched_has_deadline(&sched.threads[i])) sched_spread_news_to_all(false);
-    while ((n = sched_able(able)) == 0) sched_resume_somebody();
     sched_thread *from = &sched.threads[sched.current];
-    bool goes_on = able[0] == sched.current, may_be_left = goes_on && n > 1;
+    bool is_before_step = from->condition == SCHED_READY; /* and does not fall asleep, pause or die */
+    while ((n = sched_able(able)) == 0) sched_resume_somebody();
+    bool goes_on = able[0] == sched.current, may_be_left = goes_on && n > 1 && is_before_step;
     unsigned previous = from->choice, length = sched.trail_length;
     from->choice = may_be_left ? sched.choices : SCHED_NO_CHOICE;
     unsigned chosen =
