@@ -53,7 +53,7 @@ static void require(bool is_so, const char *what) {
     abort();
 }
 
-/* Lua loses a finaliser that it cannot call, and what that would have closed. So it always gets the record of a call. */
+/* Lua loses a finaliser that it cannot call, and what that would have closed. So it gets the record of each call. */
 #define CALL_RECORD 64u /* of Lua 5.4, with 64 bits */
 
 static void *allocate(void *context, void *block, size_t before, size_t size) {
