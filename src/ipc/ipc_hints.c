@@ -1,16 +1,18 @@
 /* ipc_hints.c: finds free slots. A hint is a bit for a slot that is probably free: see ipc.c.
  *
  * Searching. An alloc that finds no hint makes `search` odd and looks at all lives. It gives each free slot a hint; the
- * slots' hints were on their way somewhere, or gone. If there is none, the alloc fails. While `search` is odd, a free
- * gives its slot a hint at once, where all find it, and then adds 2. So if an alloc finds no hint and `search` is what
- * it was when this process last searched in vain, nothing has become free since, and it need not search again. A free
- * that fills half a word of hints ends the search, by making the word even; if anything has happened meanwhile, it does
- * not. One word for both, because a search that ended and one that began later would else look alike.
+ * slots' hints were on their way somewhere, or gone. If there is none, the alloc fails, unless something has become
+ * free meanwhile: then it looks for that hint. While `search` is odd, a free gives its slot a hint at once, where all
+ * find it, and then adds 2. So if an alloc finds no hint and `search` is what it was when this process last searched in
+ * vain, nothing has become free since, and it need not search again. A free that fills half a word of hints ends the
+ * search, by making the word even; if anything has happened meanwhile, it does not. One word for both, because a search
+ * that ended and one that began later would else look alike.
  *
  * The alloc makes `search` odd before it looks at the lives, and a free changes the life before it reads `search`; all
- * four are sequentially consistent, so at least one sees what the other wrote (Dekker). Hence NULL proves that at one
- * moment no slot was free: when `search` was read for the second time, every slot that was seen alive was still alive,
- * or its free had not returned yet. */
+ * four are sequentially consistent, so at least one sees what the other wrote (Dekker). (A recovery stores the life,
+ * and then adds to `search` in any case: whichever addition is the first, the other thread sees what preceded it.)
+ * Hence NULL proves that at one moment no slot was free: when `search` was read for the second time, every slot that
+ * was seen alive was still alive, or its free had not returned yet. */
 #include "ipc_inside.h"
 
 #if KOLK_HOSTED
