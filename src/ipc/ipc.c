@@ -45,7 +45,8 @@ static void *begin_life(const kolk_ipc *pool, uint32_t slot, uint32_t me) {
     return object_at(pool, slot);
 }
 
-/* Looks for slots with hints, until there were none so many times. *vain: how many hints may still be wrong. */
+/* Tries slots that have hints. Gives up when it has found no hint `looks` times, or when *vain is 0: each hint of a
+ * slot that is not free after all takes one from it. */
 static void *alloc_hinted(const kolk_ipc *pool, uint32_t me, uint32_t looks, uint32_t *vain) {
     while (looks && *vain) {
         uint32_t slot = kolk_ipc_next_hint_(pool);

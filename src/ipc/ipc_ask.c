@@ -81,7 +81,8 @@ typedef struct ipc_held {
 } ipc_held;
 
 static void count_held(const kolk_ipc *pool, ipc_held *held) {
-    for (uint32_t slot = 0; slot < used_slots(pool); slot++) {
+    uint32_t end = used_slots(pool);
+    for (uint32_t slot = 0; slot < end; slot++) {
         uint64_t life = life_at(pool, slot);
         if (!has_live_object(life) || life_owner(life) > pool->max_processes) continue;
         if (life & IPC_QUEUED)
@@ -163,7 +164,7 @@ bool kolk_ipc_is_owned(const kolk_ipc *pool, const void *object) {
 }
 
 kolk_ipc_cursor kolk_ipc_each(const kolk_ipc *pool) {
-    return (kolk_ipc_cursor){pool, 0, pool->block ? used_slots(pool) : 0, true};
+    return (kolk_ipc_cursor){pool, 0, used_slots(pool), true};
 }
 
 void *kolk_ipc_cursor_next(kolk_ipc_cursor *cursor) {
@@ -177,9 +178,9 @@ void *kolk_ipc_cursor_next(kolk_ipc_cursor *cursor) {
 
 /* Counts the lives that go on, and those slots that had any. */
 static uint32_t count_lives(const kolk_ipc *pool, uint32_t *used) {
-    uint32_t count = 0;
+    uint32_t count = 0, end = used_slots(pool);
     *used = 0;
-    for (uint32_t slot = 0; pool->block && slot < used_slots(pool); slot++) {
+    for (uint32_t slot = 0; slot < end; slot++) {
         uint64_t life = life_at(pool, slot);
         count += has_live_object(life);
         *used += life != 0;

@@ -29,8 +29,8 @@
 #define IPC_MOST_QUEUES 256u
 
 /* A loop that another process could keep going ends after this many rounds. In a sound block, a thread needs another
- * round only because a different thread has made progress. A thread that needs so many is in a block that somebody
- * overwrites. */
+ * round only because a different thread has made progress. So many rounds mean that another process overwrites the
+ * block. */
 #ifndef IPC_MOST_ROUNDS
 #define IPC_MOST_ROUNDS (1u << 20)
 #endif
@@ -148,8 +148,9 @@ static inline uint64_t bits_in_word(const kolk_ipc *pool, uint32_t word) {
     return pool->capacity - first >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << (pool->capacity - first)) - 1;
 }
 
-/* Slots from this one on were never used. */
+/* Slots from this one on were never used. 0: the pool is all zero. */
 static inline uint32_t used_slots(const kolk_ipc *pool) {
+    if (!pool->block) return 0;
     uint32_t words = kolk_load_(&pool->block->used_words, KOLK_SEQ_CST_), all = pool->capacity;
     return words <= all / 64 ? words * 64 : all;
 }
@@ -169,12 +170,12 @@ static inline void note_corruption(const kolk_ipc *pool) {
 
 /* Dead processes, whose locks the thread holds that recovers what they have left: a bit for each number from `first`
  * on. One walk over the pool serves them all. */
+#define IPC_MOST_DEAD 1024u /* a multiple of 64 */
+
 typedef struct ipc_dead {
     uint32_t first;
-    uint64_t numbers[16];
+    uint64_t numbers[IPC_MOST_DEAD / 64];
 } ipc_dead;
-
-#define IPC_MOST_DEAD 1024u
 
 static inline bool is_dead(const ipc_dead *dead, uint32_t n) {
     uint32_t at = n - dead->first;

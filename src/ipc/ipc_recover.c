@@ -51,10 +51,10 @@ static void end_orphan(kolk_ipc *pool, uint32_t slot, uint64_t life, uint64_t *f
     }
 }
 
-/* Shows the hints of 64 slots at once. Stops if the hook finds garbage. */
+/* Shows the hints of 64 slots at once. Ends no more of them if the hook finds garbage. */
 static uint32_t end_orphans(kolk_ipc *pool, const ipc_dead *dead) {
     uint32_t count = 0, used = used_slots(pool);
-    for (uint32_t word = 0; word < kolk_bits_words_(used) && !is_corrupt(pool); word++) {
+    for (uint32_t word = 0; word < kolk_bits_words_(used); word++) {
         uint64_t freed = 0;
         for (uint64_t left = bits_in_word(pool, word); left; left &= left - 1) {
             uint32_t slot = word * 64 + kolk_bits_lowest_(left);
@@ -202,11 +202,16 @@ typedef struct ipc_legacy {
     uint32_t slots;
 } ipc_legacy;
 
+static size_t legacy_bytes(const ipc_legacy *it) {
+    return (size_t)it->slots * sizeof(uint64_t);
+}
+
 static kolk_status note_legacy(kolk_ipc *pool, uint32_t n, ipc_legacy *out) {
     ipc_dead dead = {.first = n, .numbers = {1}};
     kolk_ipc_settle_(pool, &dead);
     out->slots = used_slots(pool);
-    size_t size = (size_t)(out->slots + 1) * sizeof(uint64_t);
+    size_t size = legacy_bytes(out);
+    if (size == 0) return KOLK_OK;
     out->lives = (uint64_t *)kolk_memory_take_(size, size);
     if (!out->lives) return KOLK_NO_MEMORY;
     for (uint32_t slot = 0; slot < out->slots; slot++) {
@@ -223,7 +228,7 @@ static void hand_out(kolk_ipc *pool, const ipc_legacy *legacy) {
             continue; /* the hook has had it already */
         pool->on_orphan(object_at(pool, slot), pool->context);
     }
-    kolk_memory_release_(legacy->lives, (size_t)(legacy->slots + 1) * sizeof(uint64_t));
+    kolk_memory_release_(legacy->lives, legacy_bytes(legacy));
     count_return(pool);
 }
 
@@ -308,8 +313,8 @@ kolk_status kolk_ipc_status(kolk_ipc *pool) {
 /* ---- Adopt ------------------------------------------------------------------------------------------------------- */
 
 KOLK_NOINLINE_ void *kolk_ipc_adopt(kolk_ipc *pool) {
-    uint32_t me = number_here(pool);
-    for (uint32_t slot = 0; me && slot < used_slots(pool); slot++) {
+    uint32_t me = number_here(pool), end = me ? used_slots(pool) : 0;
+    for (uint32_t slot = 0; slot < end; slot++) {
         uint64_t life = life_at(pool, slot);
         if (!has_live_object(life) || (life & IPC_QUEUED) || life_owner(life) != 0) continue;
         if (change_life(pool, slot, life, owned_life(life, me))) return object_at(pool, slot);

@@ -55,7 +55,8 @@ int kolk_between_open_(int fd, uint64_t identity);
 bool kolk_between_lock_(int opened, uint32_t n);
 
 /* Keeps the locks that were taken, and closes the descriptor: they last until release, until this process ends in
- * whatever way, or until its exec. A fork's child does not have them. NULL: there is no room, and no lock is kept. */
+ * whatever way, or until its exec. A fork's child does not have them. NULL: there is no room, and no lock is kept.
+ * `page` is that of kolk_between_page_. */
 void *kolk_between_keep_(int opened, size_t page);
 void kolk_between_close_(int opened);
 void kolk_between_release_(void *kept, size_t page);
