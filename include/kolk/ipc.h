@@ -51,8 +51,9 @@
  *           process that wrote them only: refer to other objects by handles.
  * Threads   any thread of any process may call any function at the same time, except init, attach, deinit and is_valid.
  *           alloc, free, push, pop with KOLK_NOW, and get are lock-free: a thread that is stopped or killed in the
- *           middle of one stops no other. NULL from alloc proves that at one moment during the call no slot was free,
- *           unless others took each slot that became free before a thread which searched millions of slots could.
+ *           middle of one stops no other. NULL from alloc proves that at one moment during the call no slot was free.
+ *           There is one exception: the thread has searched millions of slots, and others took each one that became
+ *           free meanwhile.
  *           A process that is stopped (SIGSTOP, a debugger) is not dead, however long it lasts.
  * Forks     a child may use the pool. It is a process of its own, which owns nothing at first; what the parent owns
  *           stays the parent's. Children made by _Fork or clone: see base.h.
@@ -139,7 +140,7 @@ typedef struct kolk_ipc {
     const char *name;
     void (*on_orphan)(void *object, void *context);
     void *context;
-    char own_name[36];
+    char own_name[36]; /* what `name` is copied from */
 } kolk_ipc;
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */

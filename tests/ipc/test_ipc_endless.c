@@ -159,8 +159,8 @@ static void free_and_alloc(void) {
     other.object = kolk_ipc_alloc(&other.view);
 }
 
-/* The slot is free at some moment of each search, but never when this process looks at it. promise: "unless others took
- * each slot that became free" */
+/* The slot is free at some moment of each search, but never when this process looks at it. promise: "There is one
+ * exception ... others took each one that became free meanwhile" */
 static void test_others_are_faster(void **state) {
     make_ipc(&pool, &(kolk_ipc_desc){.object_size = 8, .capacity = 2});
     join_ipc(&other.view, &pool);
