@@ -9,7 +9,8 @@
  *     end        1,000,000 blocks of 16 to 64 bytes: freed one by one before the heap ends, or with it; ns for all.
  *                "none" is the time that the system takes for the same amount of memory. Then the same without the
  *                heap's end: each freed, or all by kolk_heap_reset
- *     large      one thread replaces a random one of 20 blocks of 5 to 25 MiB, and writes all of the new one
+ *     large      one thread replaces a random one of 20 blocks, and writes all of the new one; alive is the KiB of the
+ *                largest blocks, and the smallest have a fifth
  *     worst      each alloc and each free of mixed, 10,000 alive, timed alone; "none" is the time of the clock itself
  *     resident   KiB by which a process with one such heap or malloc has grown after mixed
  *
@@ -140,12 +141,12 @@ template <typename heap> samples larson(heap &shared, size_t count) {
 
 /* Twenty large blocks. */
 template <typename heap> struct large_blocks {
-    static constexpr size_t mib = 1 << 20;
     heap &from;
+    size_t largest;
     std::vector<void *> blocks;
     quick_random random;
 
-    explicit large_blocks(heap &of) : from(of), blocks(20) {
+    large_blocks(heap &of, size_t bytes) : from(of), largest(bytes), blocks(20) {
         for (void *&block : blocks) replace(block);
     }
     large_blocks(large_blocks &&) = default;
@@ -154,7 +155,7 @@ template <typename heap> struct large_blocks {
     }
     void replace(void *&block) {
         if (block) from.free(block);
-        size_t size = 5 * mib + random(20) * 20;
+        size_t size = largest / 5 + (largest / 5 * 4 * random(20) >> 20);
         block = from.alloc(size);
         std::memset(block, 1, size);
         benchmark::ClobberMemory();
@@ -312,15 +313,19 @@ static void run_larson() {
 }
 
 static void run_large() {
-    auto make = [](auto &heap) { return large_blocks<std::remove_reference_t<decltype(heap)>>(heap); };
-    auto run = [](auto &large, size_t count) { return replace_large(large, count); };
-    add<kolk_blocks>("large", "20", "kolk", make, run);
-    add_malloc<glibc_malloc>("large", "20", "glibc", make, run);
-    add_malloc<jemalloc>("large", "20", "jemalloc", make, run);
-    add_malloc<tcmalloc>("large", "20", "tcmalloc", make, run);
-    add_malloc<mimalloc>("large", "20", "mimalloc", make, run);
-    for (line &it : lines) it.count = 20; /* a turn takes milliseconds */
-    take_turns(std::move(lines), 9, 100e6);
+    for (size_t kib : {1500, 8000, 25600}) {
+        std::string largest = std::to_string(kib);
+        auto make = [=](auto &heap) { return large_blocks<std::remove_reference_t<decltype(heap)>>(heap, kib * 1024); };
+        auto run = [](auto &large, size_t count) { return replace_large(large, count); };
+        add<kolk_blocks>("large", largest, "kolk", make, run);
+        add_malloc<glibc_malloc>("large", largest, "glibc", make, run);
+        add_malloc<jemalloc>("large", largest, "jemalloc", make, run);
+        add_malloc<tcmalloc>("large", largest, "tcmalloc", make, run);
+        add_malloc<mimalloc>("large", largest, "mimalloc", make, run);
+        for (line &it : lines) it.count = 200000 / kib; /* turns are so short that no pages are released between them */
+        take_turns(std::move(lines), 25, 20e6);
+        lines.clear();
+    }
 }
 
 static void run_end() {

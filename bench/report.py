@@ -280,7 +280,7 @@ TITLES = {
     "both": "Two threads, each with 1,000 such blocks of its own, ns of a processor's time",
     "handed": "One thread allocates, the other frees, through a ring, ns a block",
     "larson": "Two threads free a random one of 2,000 blocks that they share and allocate another, ns",
-    "large": "One of 20 blocks of 5 to 25 MiB is replaced and written, ns",
+    "large": "One of 20 blocks is replaced and written, ns, by the KiB of the largest",
     "end": "A heap of 1,000,000 blocks of 16 to 64 bytes ends, ns",
     "worst": "Each alloc and each free, timed alone, 10,000 alive (none: the clock itself), ns",
     "resident": "Resident memory after two replacements of each block, in a process of its own, by number of blocks, KiB",

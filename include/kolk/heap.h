@@ -37,7 +37,7 @@
  *           calls as long as the heap needs no class. The first use of a class, and a thread's first use of a heap that
  *           has classes, ask the system for memory. On average, none of this depends on the number of threads or heaps.
  *           But with more than eight heaps, two of them share one of the eight places where a thread looks first: if a
- *           thread alternates between these two, each change costs some 500 instructions. A large block costs one to
+ *           thread alternates between these two, each change costs some 500 instructions. A large block costs up to
  *           three system calls, and takes a lock for a moment.
  * Memory    pages of the system. A heap takes 1 KiB, and 1 KiB more for its first block. Leaves that heaps return keep
  *           their memory for other heaps: about 4 MiB, or as much as all heaps use now, or a quarter of the most that
@@ -49,11 +49,12 @@
  *           one if they are larger than 64 KiB. That makes at most 4.2 MiB for all of kolk's own classes together. If
  *           the class has a max_capacity, a thread caches at most a 64th of that. Memory is committed as it is used.
  *           Pages of freed large blocks are kept for the next large blocks: at most half of the most bytes that large
- *           blocks ever had, but up to 32 MiB all of them, and 4 MiB in any case. They are inaccessible meanwhile. The
- *           heap releases them when it frees a large block, or when a thread goes to a depot, after they have not been
- *           needed for a second. A heap with a limit keeps none, and neither does one on Windows. A class in use needs
- *           two memory mappings, and two more for gaps. Linux allows a process 65,530 mappings (vm.max_map_count),
- *           enough for some 300 heaps that use all of kolk's own sizes.
+ *           blocks ever had, but up to 128 MiB all of them, and 4 MiB in any case. They are inaccessible meanwhile,
+ *           unless the heap would spend more than a 32nd of the time on that. The heap releases them when it frees a
+ *           large block, or when a thread goes to a depot, after they have not been needed for a second. A heap with a
+ *           limit keeps none, and neither does one on Windows. A class in use needs two memory mappings, and two more
+ *           for gaps. Linux allows a process 65,530 mappings (vm.max_map_count), enough for some 300 heaps that use all
+ *           of kolk's own sizes.
  * Addresses 16 GiB for the leaves of all heaps together. A heap that needs a class or a large block reserves 8 GiB of
  *           address space for each class, or less if the machine has less memory; 416 GiB for kolk's own classes. So a
  *           process with 128 TiB, as on x86-64, has room for some 300 heaps with classes at a time. Further ones go on

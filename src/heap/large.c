@@ -27,8 +27,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_SPARE ((size_t)4 << 20)  /* bytes of spare pages that any heap may have */
-#define MOST_SPARE  ((size_t)32 << 20) /* the most bytes of spare pages, if the blocks once had as many */
+#define LEAST_SPARE ((size_t)4 << 20)   /* bytes of spare pages that any heap may have */
+#define MOST_SPARE  ((size_t)128 << 20) /* the most bytes of spare pages, if the blocks once had as many */
 
 /* ---- Memory of blocks -------------------------------------------------------------------------------------------- */
 
@@ -36,23 +36,6 @@
 static bool is_too_large(size_t align, size_t size) {
     size_t most = (size_t)PTRDIFF_MAX - kolk_memory_page_();
     return align > most || size > most - align;
-}
-
-/* Takes spare pages; if they are too few, lets the system add some. */
-static bool take_spare_pages(kolk_spares_ *spares, size_t usable, kolk_large_block_ *block) {
-    size_t found;
-    char *mapping = (char *)kolk_spares_take_(spares, usable, &found);
-    if (!mapping) return false;
-    if (found < usable) {
-        char *grown = (char *)kolk_memory_resize_(mapping, found, usable);
-        if (!grown) { /* it consists of several mappings */
-            kolk_memory_release_(mapping, found);
-            return false;
-        }
-        mapping = grown;
-    }
-    *block = (kolk_large_block_){(uintptr_t)mapping, usable, (uintptr_t)mapping, usable, true};
-    return true;
 }
 
 static bool take_pages(size_t align, size_t size, kolk_large_block_ *block) {
@@ -136,12 +119,15 @@ size_t kolk_large_bytes_(const kolk_large_ *large, const void *block, size_t ali
 static bool take_block(kolk_large_ *large, size_t align, size_t size, kolk_large_block_ *block) {
     size_t page = kolk_memory_page_();
     if (large->from_malloc && can_malloc(align)) return take_from_malloc(align, size, block);
-    if (align <= page && take_spare_pages(&large->spares, (size_t)round_up(size, page), block)) return true;
-    return take_pages(align, size, block);
+    size_t usable = (size_t)round_up(size, page);
+    void *spare = align <= page ? kolk_spares_take_(&large->spares, usable) : NULL;
+    if (!spare) return take_pages(align, size, block);
+    *block = (kolk_large_block_){(uintptr_t)spare, usable, (uintptr_t)spare, usable, true};
+    return true;
 }
 
-/* The most bytes of spare pages: half of the largest sum of live blocks. Up to MOST_SPARE it is the whole sum, for
- * programs that free their only large block and allocate it again. */
+/* The most bytes of spare pages: half of the largest sum of live blocks. Up to MOST_SPARE it is the whole sum, because
+ * that many lie between blocks that are replaced at random. */
 static size_t most_spare(const kolk_large_ *large) {
     size_t peak = kolk_load_(&large->peak_bytes, KOLK_RELAXED_), most = peak < MOST_SPARE ? peak : MOST_SPARE;
     if (!large->keeps) return 0;
@@ -150,8 +136,9 @@ static size_t most_spare(const kolk_large_ *large) {
 }
 
 static void give_back(kolk_large_ *large, const kolk_large_block_ *block) {
+    bool has_gaps = block->mapped != block->size;
     if (block->mapping)
-        kolk_spares_put_(&large->spares, (void *)block->mapping, block->mapped, most_spare(large));
+        kolk_spares_put_(&large->spares, (void *)block->mapping, block->mapped, has_gaps, most_spare(large));
     else
         free((void *)block->start);
 }
