@@ -72,10 +72,10 @@ static void *alloc_in_class(kolk_heap *heap, uint32_t n, size_t align, size_t si
     kolk_slot_store_ *store = makes ? kolk_heap_make_class_(heap, n) : NULL;
     kolk_heap_thread_ *thread = store ? kolk_heap_thread_of_(heap) : NULL;
     if (!thread) return NULL;
-    kolk_heap_decay_(heap->inside, thread);
     kolk_magazine_ *magazine = kolk_heap_magazine_(thread, heap->inside, n);
-    uint32_t before = kolk_magazine_count_(magazine);
+    uint32_t usable = kolk_depot_usable_(&store->depot), before = kolk_magazine_count_(magazine);
     void *block = kolk_store_alloc_(store, magazine, site);
+    kolk_heap_decay_(heap->inside, thread, kolk_depot_usable_(&store->depot) != usable);
     if (!block) return NULL;
     kolk_heap_count_alloc_(thread, before, kolk_magazine_count_(magazine));
     kolk_fetch_add_(&tray->asked, size, KOLK_RELAXED_);
@@ -260,7 +260,7 @@ static void free_to_depot(kolk_heap *heap, kolk_slot_store_ *store, void *block,
         kolk_store_free_(store, NULL, block, site);
         return;
     }
-    kolk_heap_decay_(heap->inside, thread);
+    kolk_heap_decay_(heap->inside, thread, false);
     kolk_magazine_ *magazine = kolk_heap_magazine_(thread, heap->inside, (uint32_t)kolk_heap_class_at_(heap, block));
     uint32_t before = kolk_magazine_count_(magazine);
     kolk_store_free_(store, magazine, block, site);
@@ -368,7 +368,7 @@ static uint32_t take_many(kolk_heap *heap, size_t size, void **blocks, size_t n)
     if (!magazine) return 0;
     kolk_heap_tray_ *tray = &heap->inside->trays[of_class];
     uint32_t most = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX, before = kolk_magazine_count_(magazine);
-    if (most > before) kolk_heap_decay_(heap->inside, kolk_heap_near_(heap));
+    if (most > before) kolk_heap_decay_(heap->inside, kolk_heap_near_(heap), false);
     uint32_t count = kolk_store_alloc_n_(&tray->store, magazine, blocks, most);
     if (count > before) {
         kolk_fetch_add_(&tray->asked, size, KOLK_RELAXED_);
@@ -399,7 +399,7 @@ static uint32_t give_many(kolk_heap *heap, void *const *blocks, size_t n) {
     if (n <= few) return 0;
     while (run < n && run < LONGEST_RUN && kolk_heap_class_at_(heap, blocks[run]) == of_class) run++;
     if (run <= few) return 0;
-    kolk_heap_decay_(heap->inside, kolk_heap_near_(heap));
+    kolk_heap_decay_(heap->inside, kolk_heap_near_(heap), false);
     return kolk_store_free_n_(&heap->inside->trays[of_class].store, magazine, blocks, run);
 }
 

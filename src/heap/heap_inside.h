@@ -282,8 +282,9 @@ uint64_t kolk_heap_rouse_(kolk_slot_store_ *store, uint32_t *word, uint32_t most
  * kolk_memory_discard_ does. Call it at any time, but from one thread at a time. Slots in magazines stay there. */
 size_t kolk_heap_sweep_(kolk_slot_store_ *store, bool counts);
 
-/* For a thread that has left the fast path anyway: sweeps now and then, if the last sweep was long enough ago. */
-void kolk_heap_decay_(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread);
+/* For a thread that has left the fast path anyway: sweeps now and then, or if a class has grown, provided that the last
+ * sweep was long enough ago. */
+void kolk_heap_decay_(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread, bool has_grown);
 
 /* For an alloc of this size that has failed: if it was a limit that refused it, releases free memory of the heap,
  * provided that so much was freed since the last time that this is worth it. So on average it costs O(1) for each free.

@@ -3,7 +3,8 @@
  * The heap has no thread or timer of its own to do so. A thread that is off the fast path reads the clock now and then,
  * and sweeps if the last sweep was at least DECAY_NS ago. A sweep releases the pages of slots that were free at the
  * previous sweep and that no thread has taken since (heap_rest.c). So that a sweep finds all free slots, each thread
- * that is off the fast path empties its magazines into the depots once between two sweeps. Free leaves keep some memory
+ * that is off the fast path empties its magazines into the depots once between two sweeps. When a class grows, which
+ * takes new pages in any case, the pages that others no longer need are released sooner. Free leaves keep some memory
  * for other heaps; beside malloc's heap there are none, so its sweeps release that too. */
 #include "heap_inside.h"
 
@@ -15,8 +16,9 @@
 #include "../os/lock.h"
 
 #define DECAY_NS    UINT64_C(1000000000)
-#define TURNS       64u  /* slow calls between two readings of the clock */
-#define FEW_RETURNS 128u /* a return brings one slot to 128 slots back */
+#define GROWTH_NS   UINT64_C(10000000) /* a class that has grown sweeps after this time already */
+#define TURNS       64u                /* slow calls between two readings of the clock */
+#define FEW_RETURNS 128u               /* a return brings one slot to 128 slots back */
 
 static size_t sweep_heap(kolk_heap_inside_ *inside, bool counts) {
     size_t bytes = 0;
@@ -29,19 +31,19 @@ static size_t sweep_heap(kolk_heap_inside_ *inside, bool counts) {
     return bytes;
 }
 
-void kolk_heap_decay_(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread) {
+void kolk_heap_decay_(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread, bool has_grown) {
     kolk_heap_reclaim_after_fork_(inside);
-    if (++thread->turns % TURNS) return;
+    if (++thread->turns % TURNS && !has_grown) return;
     uint64_t now = (uint64_t)kolk_now_ns_(), last = kolk_load_(&inside->swept, KOLK_RELAXED_);
-    bool sweeps =
-        now - last >= DECAY_NS && kolk_compare_exchange_(&inside->swept, &last, now, KOLK_RELAXED_, KOLK_RELAXED_);
+    bool sweeps = now - last >= (has_grown ? GROWTH_NS : DECAY_NS) &&
+                  kolk_compare_exchange_(&inside->swept, &last, now, KOLK_RELAXED_, KOLK_RELAXED_);
     if (!sweeps && thread->flushed == last) return;
     kolk_heap_flush_(inside, thread);
     thread->flushed = sweeps ? now : last;
     if (!sweeps) return;
     kolk_lock_word_(&inside->sweeping);
     sweep_heap(inside, false);
-    kolk_spares_expire_(&inside->large.spares, (int64_t)now - KOLK_SPARE_TIME_);
+    kolk_spares_expire_(&inside->large.spares, (int64_t)last);
     if (inside->root->serves_malloc) kolk_leaves_trim_(false);
     kolk_unlock_word_(&inside->sweeping);
 }

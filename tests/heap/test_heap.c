@@ -7,6 +7,7 @@
 #include "heap_test.h"
 
 #include <sys/mman.h>
+#include <time.h>
 
 static kolk_heap heap;
 
@@ -315,6 +316,7 @@ static void test_decay(void **state) {
     enum { BLOCKS = 10000, SIZE = 320 };
     static unsigned char *blocks[BLOCKS];
     make_heap(&heap, &(kolk_heap_desc){.name = "level"});
+    let_a_second_pass(); /* now the heap no longer grows in it */
     for (unsigned i = 0; i < BLOCKS; i++) memset(blocks[i] = (unsigned char *)kolk_heap_alloc(&heap, SIZE), 7, SIZE);
     for (unsigned i = 0; i < BLOCKS / 2; i++) kolk_heap_free(&heap, blocks[i]);
     assert_int_equal(resident(blocks, BLOCKS, SIZE), BLOCKS * SIZE);
@@ -333,6 +335,31 @@ static void test_decay(void **state) {
     assert_in_range(of.stats.peak, BLOCKS, BLOCKS + 256);
     for (int i = 0; i < 3; i++) let_a_second_pass();
     for (unsigned i = 0; i < BLOCKS; i++) assert_true(all_bytes_are(blocks[i], SIZE, i < BLOCKS / 2 ? 8 : 7));
+    end_heap(&heap);
+}
+
+/* Blocks of one size are freed, and then the heap grows by blocks of another size.
+ * promise: "That time is 10 ms ... when a class grows." */
+static void test_growth_sweeps(void **state) {
+    enum { BLOCKS = 10000, SIZE = 320 };
+    static unsigned char *blocks[BLOCKS];
+    make_heap(&heap, &(kolk_heap_desc){.name = "level"});
+    kolk_heap_free(&heap, kolk_heap_alloc(&heap, KOLK_HEAP_LARGEST + 1));
+    for (unsigned i = 0; i < BLOCKS; i++) memset(blocks[i] = (unsigned char *)kolk_heap_alloc(&heap, SIZE), 7, SIZE);
+    for (unsigned i = 0; i < BLOCKS; i++) kolk_heap_free(&heap, blocks[i]);
+    for (int sweeps = 0; sweeps < 2; sweeps++) {
+        assert_int_equal(resident(blocks, BLOCKS, SIZE), BLOCKS * SIZE);
+        struct timespec now;
+        assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &now), 0);
+        uint64_t before = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec - 20000000;
+        heap.inside->swept = before;
+        for (unsigned i = 0; i < 10000 && heap.inside->swept == before; i++)
+            assert_non_null(kolk_heap_alloc(&heap, 5000));
+        assert_int_not_equal(heap.inside->swept, before);
+    }
+    assert_in_range(resident(blocks, BLOCKS, SIZE), 0, 64 * SIZE + 8192); /* pages are shared with other blocks */
+    for (size_t n = 0; n < KOLK_SPARES_; n++) assert_int_equal(heap.inside->large.spares.all[n].start, 0);
+    assert_true(kolk_heap_is_valid(&heap));
     end_heap(&heap);
 }
 
@@ -402,6 +429,7 @@ int main(void) {
         TEST(test_bad_descriptors),
         TEST(test_trim),
         TEST(test_decay),
+        cmocka_unit_test(test_growth_sweeps),
         TEST(test_debug_settings),
         TEST(test_settings_leave_out_the_nursery),
         TEST(test_settings_of_a_class),
