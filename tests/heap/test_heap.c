@@ -345,6 +345,7 @@ static void test_growth_sweeps(void **state) {
     static unsigned char *blocks[BLOCKS];
     make_heap(&heap, &(kolk_heap_desc){.name = "level"});
     kolk_heap_free(&heap, kolk_heap_alloc(&heap, KOLK_HEAP_LARGEST + 1));
+    heap.inside->large.spares.all[0].since -= 20000000;
     for (unsigned i = 0; i < BLOCKS; i++) memset(blocks[i] = (unsigned char *)kolk_heap_alloc(&heap, SIZE), 7, SIZE);
     for (unsigned i = 0; i < BLOCKS; i++) kolk_heap_free(&heap, blocks[i]);
     for (int sweeps = 0; sweeps < 2; sweeps++) {
@@ -429,7 +430,7 @@ int main(void) {
         TEST(test_bad_descriptors),
         TEST(test_trim),
         TEST(test_decay),
-        cmocka_unit_test(test_growth_sweeps),
+        TEST(test_growth_sweeps),
         TEST(test_debug_settings),
         TEST(test_settings_leave_out_the_nursery),
         TEST(test_settings_of_a_class),
