@@ -1,6 +1,6 @@
-/* backoff.cc: measures the constants by which a waiter of src/queue/queue.c tries again before it sleeps: for how long
- * it tries (look_ns), for how long it does so without a yield (spin_ns), and the shortest pause between two tries.
- * Prints CSV as queue.cc does. The queue is named look/spin/shortest, in nanoseconds. */
+/* backoff.cc: measures the constants of src/core/looks.h, by which a thread looks again before it sleeps: for how long
+ * (look_ns), for how long without a yield (spin_ns), and the shortest pause between two looks. Prints CSV as queue.cc
+ * does. The queue is named look/spin/shortest, in nanoseconds. */
 #include "backoff.h"
 #include "queues.h"
 #include "threads.h"

@@ -1,4 +1,4 @@
-/* backoff.h: included before src/queue/queue.c. Turns the back-off constants of that file into variables of
+/* backoff.h: included before src/queue/queue.c. Turns the constants of src/core/looks.h into variables of
  * backoff.cc. */
 #ifndef KOLK_BENCH_BACKOFF_H
 #define KOLK_BENCH_BACKOFF_H

@@ -59,22 +59,9 @@
 
 #include "../core/probes.h"
 #include "../core/begin.h"
-#include "../os/clock.h"
+#include "../core/looks.h"
 
 #include <string.h>
-
-#ifdef KOLK_SCHEDULED /* scheduled tests try rare paths as often as others */
-#define LOOK_NS INT64_C(0)
-#endif
-#ifndef LOOK_NS                /* bench/backoff.cc tries other values of these three */
-#define LOOK_NS INT64_C(50000) /* try again for this long before joining the waiters */
-#endif
-#ifndef SPIN_NS
-#define SPIN_NS        INT64_C(10000) /* then yield between two tries; less if this was in vain lately */
-#define SHORTEST_PAUSE INT64_C(100)   /* nanoseconds between the first two tries */
-#endif
-#define MOST_HALVINGS 4u  /* of SPIN_NS */
-#define NEW_ATTEMPT   64u /* after this many waits in a row that yield, the next one spins for SPIN_NS again */
 
 static KOLK_NOINLINE_ void call_move(const kolk_queue *queue, void *to, void *from, bool in) {
     const kolk_queue *before = kolk_queue_set_hook_(queue);
@@ -206,38 +193,17 @@ static kolk_status look_again(kolk_queue *queue, int end, void *items, size_t *n
     return status == KOLK_OK ? pass(queue, end, items, n, most, may_pass_held) : status;
 }
 
-/* Tries again at growing intervals, so that the other side gets several cache lines ahead. Each pause is a quarter of
- * the time that it has waited so far, so an item is found soon after it has come.
- *
- * If this takes long, it yields between tries, because the other side may be waiting for this processor. If another
- * program wants the processor instead, a yield costs milliseconds, even if that program has the lowest priority. So the
- * time without yields depends on whether it was enough lately: each wait that yields halves it for the next one, and
- * each wait that does not doubles it. If the other side runs on another processor and items come every few
- * microseconds, waiters hardly ever yield; if it shares this one, they yield almost at once. */
 static kolk_status look_for_a_while(kolk_queue *queue, int end, void *items, size_t *n, size_t most, uint64_t endings,
                                     kolk_deadline deadline) {
-    uint32_t *at = &queue->ends[end].in_vain, in_vain = kolk_load_(at, KOLK_RELAXED_);
-    uint32_t halvings = in_vain < MOST_HALVINGS ? in_vain : MOST_HALVINGS, next = in_vain;
-    int64_t now = kolk_now_ns_(), begin = now;
-    bool yields = false;
+    uint32_t *in_vain = &queue->ends[end].in_vain;
+    kolk_looks_ looks = {.began = 0};
     kolk_status status = KOLK_FULL;
-    while (status == KOLK_FULL && now - begin < LOOK_NS && now < deadline.ns) {
-        yields = now - begin >= SPIN_NS >> halvings;
-        if (yields) {
-            kolk_yield_();
-            now = kolk_now_ns_();
-        } else {
-            int64_t pause = (now - begin) / 4;
-            if (pause < SHORTEST_PAUSE) pause = SHORTEST_PAUSE;
-            for (int64_t until = now + pause; now < until; now = kolk_now_ns_()) kolk_pause_();
-        }
+    while (status == KOLK_FULL) {
+        int64_t now = kolk_now_ns_();
+        if (now >= deadline.ns || !kolk_look_later_(&looks, in_vain, now)) break;
         status = look_again(queue, end, items, n, most, false, endings);
     }
-    if (yields)
-        next = (in_vain + 1) % NEW_ATTEMPT;
-    else if (status != KOLK_FULL && halvings > 0)
-        next = halvings - 1;
-    if (next != in_vain) kolk_store_(at, next, KOLK_RELAXED_);
+    kolk_end_looks_(&looks, in_vain);
     return status;
 }
 
