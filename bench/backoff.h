@@ -1,4 +1,4 @@
-/* backoff.h: included before src/queue/queue.c. Turns the back-off constants of that file into variables of
+/* backoff.h: included before src/queue/queue.c. Turns the constants of src/core/looks.h into variables of
  * backoff.cc. */
 #ifndef KOLK_BENCH_BACKOFF_H
 #define KOLK_BENCH_BACKOFF_H
@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 struct backoff {
-    int64_t look_ns, shortest_ns, longest_ns;
+    int64_t look_ns, spin_ns, shortest_ns;
 };
 
 #ifdef __cplusplus
@@ -14,8 +14,8 @@ extern "C" struct backoff backoff;
 #else
 extern struct backoff backoff;
 #define LOOK_NS        backoff.look_ns
+#define SPIN_NS        backoff.spin_ns
 #define SHORTEST_PAUSE backoff.shortest_ns
-#define LONGEST_PAUSE  backoff.longest_ns
 #endif
 
 #endif

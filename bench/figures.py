@@ -12,6 +12,7 @@ import sys
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RESULT = os.path.join(TOP, "bench", "results", "amd-epyc-gcc-12")
 RESOURCES = os.path.join(TOP, "bench", "results", "intel-xeon-gcc-12-resource.md")
+QUEUES = os.path.join(TOP, "bench", "results", "intel-xeon-gcc-12-queue.md")
 NUMBER = r"([\d.,]*\d)"
 
 
@@ -169,16 +170,19 @@ def texts():
 
 def queues():
     """The sentences of bench/README.md with their figures."""
-    result = tables(f"{RESULT}-queue.md")
+    result = tables(QUEUES)
     ages = result["Age of an item at a waiting consumer, and a round trip, ns"]
     contention = result["Threads push and pop in turn, by number of threads, ns per operation"]
     yield "(*contention*): {} ns with a mutex, {} with kolk", [contention[name]["2"] for name in ("conditions", "kolk")]
-    yield "comes then is {} ns old when it is popped, and {} with kolk; a round trip takes {} and {}.", [
-        ages[name][column] for column in ("each_2us median", "round_trip") for name in ("moodycamel", "kolk")]  # fmt: skip
-    columns = "round_trip", "each_20us median", "each_2us median", "1P1C", "2P2C", "4P4C", "1P1C_1core"
-    for name, row in result["Backing off: look for/first pause/last pause, ns"].items():
-        label = {"50000/200/800": f"**{name}**", "50000/200/50000": f"{name} (never yields)",
-                 "0/200/800": f"{name} (sleeps at once)"}.get(name, name)  # fmt: skip
+    yield "comes then is {} ns old when it is popped, and {} with kolk; of 100 such items, one is older than {} and {} ns.", [
+        ages[name][f"each_2us {figure}"] for figure in ("median", "p99") for name in ("moodycamel", "kolk")]  # fmt: skip
+    yield "A round trip takes {} ns, and {} with kolk.", [ages[name]["round_trip"] for name in ("moodycamel", "kolk")]
+    columns = ("round_trip", "each_20us median", "each_2us median", "1P1C", "2P2C", "4P4C", "16P16C", "1P1C_1core",
+               "round_trip_1core")  # fmt: skip
+    for name, row in result["Backing off: look for/spin for/first pause, ns"].items():
+        label = {"50000/10000/100": f"**{name}**", "50000/0/100": f"{name} (yields at once)",
+                 "50000/50000/100": f"{name} (never yields)",
+                 "0/10000/100": f"{name} (sleeps at once)"}.get(name, name)  # fmt: skip
         yield f"| {label} |" + " {} |" * len(columns), [row[column] for column in columns]
 
 

@@ -1,6 +1,6 @@
 /* queue.cc: compares kolk_queue with common blocking queues. Usage: queue [WORKLOAD...], by default all. Prints CSV:
  * nanoseconds, medians of rounds in which all lines of a workload take turns in random order; for latency also p99 and
- * p99.9.
+ * p99.9: see take_turns.
  *
  *     throughput   8-byte items from m producers to n consumers (1P1C ...), ns per item; "alone": one thread pushes and
  *                  pops in turn, ns per operation

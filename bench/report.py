@@ -269,7 +269,7 @@ TITLES = {
     "sizes": "By size of the items in bytes, 1P1C, ns per item",
     "contention": "Threads push and pop in turn, by number of threads, ns per operation",
     "latency": "Age of an item at a waiting consumer, and a round trip, ns",
-    "backoff": "Backing off: look for/first pause/last pause, ns",
+    "backoff": "Backing off: look for/spin for/first pause, ns",
     "churn": "Threads with 256 live objects each free one and allocate one, by number of threads, ns of a processor's time",
     "ring": "One thread allocates and writes, the other reads or does not, and frees, ns an object",
     "hand_over": "Two threads allocate one and free one of the other's, ns",

@@ -167,17 +167,24 @@ struct line {
     std::string workload, where, who;
     std::function<samples(size_t)> run; /* called with a count for which it takes one round */
     size_t count = 1024;
-    samples all = {};
+    samples all = {}, p99 = {}, p999 = {}; /* of all rounds; the percentiles of each round with 1,000 samples or more */
 };
 
 inline double percentile(const samples &sorted, double of) {
     return sorted[static_cast<size_t>(of * static_cast<double>(sorted.size() - 1))];
 }
 
+inline double median(samples some) {
+    std::sort(some.begin(), some.end());
+    return percentile(some, 0.5);
+}
+
 inline void print(line &it) {
     std::sort(it.all.begin(), it.all.end());
     std::printf("%s,%s,%s,%.2f", it.workload.c_str(), it.where.c_str(), it.who.c_str(), percentile(it.all, 0.5));
-    if (it.all.size() > 1000)
+    if (!it.p99.empty())
+        std::printf(",%.2f,%.2f\n", median(it.p99), median(it.p999));
+    else if (it.all.size() > 1000)
         std::printf(",%.2f,%.2f\n", percentile(it.all, 0.99), percentile(it.all, 0.999));
     else
         std::printf(",,\n");
@@ -204,11 +211,16 @@ inline void run_in_turns(std::vector<line> &lines, unsigned rounds, double round
             samples some = it->run(it->count);
             std::this_thread::sleep_for(std::chrono::nanoseconds(static_cast<int64_t>(now_ns() - begin)));
             it->all.insert(it->all.end(), some.begin(), some.end());
+            if (some.size() < 1000) continue;
+            std::sort(some.begin(), some.end());
+            it->p99.push_back(percentile(some, 0.99));
+            it->p999.push_back(percentile(some, 0.999));
         }
     }
 }
 
-/* The same; prints medians, and for ages also the 99th and 99.9th percentiles. */
+/* The same; prints medians, and for ages also the 99th and 99.9th percentiles. If the rounds have enough samples, these
+ * are medians of the rounds' percentiles: otherwise a single round in which the scheduler stops a thread decides. */
 inline void take_turns(std::vector<line> lines, unsigned rounds, double round_ns) {
     run_in_turns(lines, rounds, round_ns);
     for (line &it : lines) print(it);

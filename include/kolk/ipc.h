@@ -135,6 +135,7 @@ typedef struct kolk_ipc {
     KOLK_ALIGNAS(8) uint64_t waits;
     KOLK_ALIGNAS(8) uint64_t looked; /* kolk_now_ns_ when it last looked for dead processes */
     uint32_t waiting;                /* threads of this process that wait now */
+    uint32_t in_vain;                /* how many of the last waits had to yield: see src/core/looks.h */
     uint32_t page;                   /* bytes of one of the file */
     void *lock_kept;                 /* that of number `me` (src/os/between.h) */
     const char *name;

@@ -87,7 +87,8 @@ typedef struct kolk_queue_end_ {
     unsigned char apart[56];
     uint32_t failed;      /* operations that failed */
     uint32_t was_blocked; /* an operation has found nothing to take */
-    unsigned char apart_again[56];
+    uint32_t in_vain;     /* how many of the last waits had to yield: see src/core/looks.h */
+    unsigned char apart_again[52];
     uint32_t asleep; /* a waiter sleeps at this end, and none has been woken */
     uint32_t lock;   /* protects the fields below */
     uint32_t fd;     /* the descriptor of kolk_queue_fd + 1; 0: none */

@@ -20,6 +20,7 @@
 #include "../base/atomics.h"
 #include "../base/bits.h"
 #include "../core/geometry.h"
+#include "../core/looks.h"
 #include "../os/forks.h"
 #include "../store/slot_set.h"
 
@@ -199,8 +200,7 @@ void kolk_ipc_fail_queue_(const kolk_ipc *pool, uint32_t queue, const char *verb
 /* A thread that waits. */
 typedef struct ipc_wait {
     kolk_deadline deadline;
-    int64_t began; /* 0: it has not looked yet */
-    uint32_t looks;
+    kolk_looks_ looks;
     uint32_t word; /* the event's word, before the last look */
     bool listens;  /* `asleep` is set, and the thread has looked since */
     bool slept;

@@ -21,7 +21,7 @@
 _Static_assert(sizeof((kolk_ipc){0}.own_name) == IPC_NAME_ROOM, "a name fits");
 _Static_assert(sizeof(ipc_block) == 256 && sizeof(ipc_queue) == 384 && sizeof(ipc_process) == 64,
                "processes of other versions read this layout: change IPC_MAGIC");
-_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_ipc) == 264 && sizeof(kolk_ipc_desc) == 80),
+_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_ipc) == 272 && sizeof(kolk_ipc_desc) == 80),
                "the layout has changed: raise KOLK_ABI");
 
 #define MOST_PROCESSES  4095u

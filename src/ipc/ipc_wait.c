@@ -1,9 +1,9 @@
 /* ipc_wait.c: threads that wait, in any process, for a free slot, for an object in a queue, or for room in one.
  *
- * A thread that finds nothing first polls for a while. Then it notes the event's word, sets `asleep`, looks once more,
- * and sleeps on the word. A thread that has left something reads `asleep` and, if it is set, clears it, counts the word
- * up, and wakes one sleeper. All of these are sequentially consistent, so the sleeper's last look finds what the other
- * has left, or the other sees `asleep` (Dekker), or the word has changed and the sleeper does not sleep.
+ * A thread that finds nothing first polls for a while (looks.h). Then it notes the event's word, sets `asleep`, looks
+ * once more, and sleeps on the word. A thread that has left something reads `asleep` and, if it is set, clears it,
+ * counts the word up, and wakes one sleeper. All of these are sequentially consistent, so the sleeper's last look finds
+ * what the other has left, or the other sees `asleep` (Dekker), or the word has changed and the sleeper does not sleep.
  *
  * One call wakes one thread, and others may still sleep. So a thread that has slept sets `asleep` again when it leaves,
  * and only then looks whether there is more, and wakes the next if so (Dekker again). A thread that dies in the middle
@@ -13,33 +13,16 @@
 
 #if KOLK_HOSTED
 
-#include "../os/clock.h"
-#include "../os/sleep.h"
-
 #ifndef KOLK_SCHEDULED
-#define POLL_NS    INT64_C(50000) /* look again for this long before the first sleep */
 #define IPC_NAP_NS INT64_C(10000000)
-#define PAUSES     64u /* looks with a pause of the processor before each, then with a yield */
 #else
-#define POLL_NS    INT64_C(0) /* scheduled tests try rare paths as often as others */
-#define IPC_NAP_NS INT64_MAX  /* a thread that is not woken must sleep for ever */
-#define PAUSES     1u
+#define IPC_NAP_NS INT64_MAX /* a thread that is not woken must sleep for ever */
 #endif
 
 /* The deadline of one sleep: that of the wait, or an earlier one. */
 static kolk_deadline nap_until(kolk_deadline deadline, int64_t now) {
     if (IPC_NAP_NS == INT64_MAX || deadline.ns - now <= IPC_NAP_NS) return deadline;
     return (kolk_deadline){now + IPC_NAP_NS};
-}
-
-static bool poll_again(ipc_wait *me, int64_t now) {
-    if (me->began == 0) me->began = now;
-    if (now - me->began >= POLL_NS) return false;
-    if (me->looks++ < PAUSES)
-        kolk_pause_();
-    else
-        kolk_yield_();
-    return true;
 }
 
 static void begin_to_listen(ipc_event *on, ipc_wait *me) {
@@ -53,7 +36,7 @@ bool kolk_ipc_wait_(kolk_ipc *pool, ipc_event *on, ipc_wait *me) {
     if (is_corrupt(pool)) return false;     /* as another thread has found */
     int64_t now = kolk_now_ns_();
     if (now >= me->deadline.ns) return false;
-    if (!me->listens && poll_again(me, now)) return true;
+    if (!me->listens && kolk_look_later_(&me->looks, &pool->in_vain, now)) return true;
     if (!me->listens) {
         begin_to_listen(on, me);
         return true;
@@ -69,6 +52,7 @@ bool kolk_ipc_wait_(kolk_ipc *pool, ipc_event *on, ipc_wait *me) {
 }
 
 bool kolk_ipc_end_wait_(kolk_ipc *pool, ipc_event *on, const ipc_wait *me) {
+    kolk_end_looks_(&me->looks, &pool->in_vain);
     if (!me->slept) return false;
     kolk_fetch_sub_(&pool->waiting, 1, KOLK_RELAXED_);
     kolk_exchange_(&on->asleep, 1, KOLK_SEQ_CST_);

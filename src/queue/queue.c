@@ -59,20 +59,9 @@
 
 #include "../core/probes.h"
 #include "../core/begin.h"
-#include "../os/clock.h"
+#include "../core/looks.h"
 
 #include <string.h>
-
-#ifdef KOLK_SCHEDULED /* scheduled tests try rare paths as often as others */
-#define LOOK_NS INT64_C(0)
-#endif
-#ifndef LOOK_NS                /* bench/backoff.cc tries other values of these three */
-#define LOOK_NS INT64_C(50000) /* try again for this long before joining the waiters */
-#endif
-#ifndef SHORTEST_PAUSE
-#define SHORTEST_PAUSE 200 /* nanoseconds between the first two tries; doubled each time */
-#define LONGEST_PAUSE  800 /* above this, yield between two tries */
-#endif
 
 static KOLK_NOINLINE_ void call_move(const kolk_queue *queue, void *to, void *from, bool in) {
     const kolk_queue *before = kolk_queue_set_hook_(queue);
@@ -204,22 +193,17 @@ static kolk_status look_again(kolk_queue *queue, int end, void *items, size_t *n
     return status == KOLK_OK ? pass(queue, end, items, n, most, may_pass_held) : status;
 }
 
-/* Tries again at growing intervals, so that the other side gets several cache lines ahead. If this takes long, yields
- * between tries, because the other side may be waiting for this processor. */
 static kolk_status look_for_a_while(kolk_queue *queue, int end, void *items, size_t *n, size_t most, uint64_t endings,
                                     kolk_deadline deadline) {
-    int64_t now = kolk_now_ns_(), begin = now, pause = SHORTEST_PAUSE;
+    uint32_t *in_vain = &queue->ends[end].in_vain;
+    kolk_looks_ looks = {.began = 0};
     kolk_status status = KOLK_FULL;
-    while (status == KOLK_FULL && now - begin < LOOK_NS && now < deadline.ns) {
-        if (pause <= LONGEST_PAUSE) {
-            for (int64_t until = now + pause; now < until; now = kolk_now_ns_()) kolk_pause_();
-            pause *= 2;
-        } else {
-            kolk_yield_();
-            now = kolk_now_ns_();
-        }
+    while (status == KOLK_FULL) {
+        int64_t now = kolk_now_ns_();
+        if (now >= deadline.ns || !kolk_look_later_(&looks, in_vain, now)) break;
         status = look_again(queue, end, items, n, most, false, endings);
     }
+    kolk_end_looks_(&looks, in_vain);
     return status;
 }
 

@@ -631,7 +631,8 @@ pub struct kolk_queue_end_ {
     pub apart: [u8; 56],
     pub failed: u32,
     pub was_blocked: u32,
-    pub apart_again: [u8; 56],
+    pub in_vain: u32,
+    pub apart_again: [u8; 52],
     pub asleep: u32,
     pub lock: u32,
     pub fd: u32,
@@ -782,6 +783,7 @@ pub struct kolk_ipc {
     pub waits: u64,
     pub looked: u64,
     pub waiting: u32,
+    pub in_vain: u32,
     pub page: u32,
     pub lock_kept: *mut c_void,
     pub name: *const c_char,
@@ -2225,7 +2227,7 @@ const _: () = {
     assert!(size_of::<kolk_heap>() == 200 && align_of::<kolk_heap>() == 8);
     assert!(size_of::<kolk_heap_class_stats>() == 136 && align_of::<kolk_heap_class_stats>() == 8);
     assert!(size_of::<kolk_ipc_desc>() == 80 && align_of::<kolk_ipc_desc>() == 8);
-    assert!(size_of::<kolk_ipc>() == 264 && align_of::<kolk_ipc>() == 8);
+    assert!(size_of::<kolk_ipc>() == 272 && align_of::<kolk_ipc>() == 8);
     assert!(size_of::<kolk_ipc_cursor>() == 24 && align_of::<kolk_ipc_cursor>() == 8);
     assert!(size_of::<kolk_ipc_holder>() == 32 && align_of::<kolk_ipc_holder>() == 4);
     assert!(size_of::<kolk_error>() == 256 && align_of::<kolk_error>() == 4);
@@ -2494,7 +2496,8 @@ fn offsets() {
         ("kolk_queue_end_.apart", offset!(kolk_queue_end_, apart), 8),
         ("kolk_queue_end_.failed", offset!(kolk_queue_end_, failed), 64),
         ("kolk_queue_end_.was_blocked", offset!(kolk_queue_end_, was_blocked), 68),
-        ("kolk_queue_end_.apart_again", offset!(kolk_queue_end_, apart_again), 72),
+        ("kolk_queue_end_.in_vain", offset!(kolk_queue_end_, in_vain), 72),
+        ("kolk_queue_end_.apart_again", offset!(kolk_queue_end_, apart_again), 76),
         ("kolk_queue_end_.asleep", offset!(kolk_queue_end_, asleep), 128),
         ("kolk_queue_end_.lock", offset!(kolk_queue_end_, lock), 132),
         ("kolk_queue_end_.fd", offset!(kolk_queue_end_, fd), 136),
@@ -2600,12 +2603,13 @@ fn offsets() {
         ("kolk_ipc.waits", offset!(kolk_ipc, waits), 168),
         ("kolk_ipc.looked", offset!(kolk_ipc, looked), 176),
         ("kolk_ipc.waiting", offset!(kolk_ipc, waiting), 184),
-        ("kolk_ipc.page", offset!(kolk_ipc, page), 188),
-        ("kolk_ipc.lock_kept", offset!(kolk_ipc, lock_kept), 192),
-        ("kolk_ipc.name", offset!(kolk_ipc, name), 200),
-        ("kolk_ipc.on_orphan", offset!(kolk_ipc, on_orphan), 208),
-        ("kolk_ipc.context", offset!(kolk_ipc, context), 216),
-        ("kolk_ipc.own_name", offset!(kolk_ipc, own_name), 224),
+        ("kolk_ipc.in_vain", offset!(kolk_ipc, in_vain), 188),
+        ("kolk_ipc.page", offset!(kolk_ipc, page), 192),
+        ("kolk_ipc.lock_kept", offset!(kolk_ipc, lock_kept), 200),
+        ("kolk_ipc.name", offset!(kolk_ipc, name), 208),
+        ("kolk_ipc.on_orphan", offset!(kolk_ipc, on_orphan), 216),
+        ("kolk_ipc.context", offset!(kolk_ipc, context), 224),
+        ("kolk_ipc.own_name", offset!(kolk_ipc, own_name), 232),
         ("kolk_ipc_cursor.pool", offset!(kolk_ipc_cursor, pool), 0),
         ("kolk_ipc_cursor.slot", offset!(kolk_ipc_cursor, slot), 8),
         ("kolk_ipc_cursor.end", offset!(kolk_ipc_cursor, end), 12),
