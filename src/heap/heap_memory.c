@@ -20,9 +20,12 @@
 #define USUAL_SHIFT 33u /* 8 GiB per class: for other heaps, so that there can be about two hundred of them */
 #define LEAST_SHIFT 19u /* room for one block of the largest of kolk's own classes */
 
+/* A heap that is being listed has no blocks yet: it is not worth adding up all sizes. */
 static void list_heap_stats(const void *given, kolk_stats *out) {
     const kolk_heap *heap = (const kolk_heap *)given;
-    *out = (kolk_stats){.name = "", .kind = "heap"};
+    const char *name = heap->root ? heap->root->name : NULL;
+    *out = (kolk_stats){.name = name ? name : "", .kind = "heap"};
+    if (!heap->number && heap->root && !heap->inside) return;
     if (heap->fixed && !kolk_fixed_is_there_(heap)) return;
     kolk_heap_stats(heap, out);
 }
