@@ -161,6 +161,16 @@ static bool trims_nursery(kolk_heap_root_ *root, size_t size) {
            kolk_nursery_trim_for_room_(&root->nursery);
 }
 
+/* Has the system refused the block, and not a limit or a full class? */
+static bool is_systems_refusal(const kolk_heap *heap, size_t size) {
+    const kolk_heap_inside_ *inside = kolk_heap_grown_(heap);
+    uint32_t n = inside ? kolk_heap_class_for_(heap, size) : heap->n_classes;
+    if (kolk_budget_left_(heap->root->budget) < size) return false;
+    if (n >= heap->n_classes || inside->trays[n].when_full != KOLK_HEAP_NULL) return true;
+    const kolk_heap_tray_ *tray = &inside->trays[n];
+    return !kolk_load_(&tray->is_made, KOLK_ACQUIRE_) || kolk_store_usable_(&tray->store) < tray->store.depot.slots;
+}
+
 bool kolk_heap_make_room_(kolk_heap *heap, size_t size, uint32_t *ways) {
     kolk_heap_inside_ *inside = kolk_heap_grown_(heap);
     for (;;) {
@@ -169,7 +179,7 @@ bool kolk_heap_make_room_(kolk_heap *heap, size_t size, uint32_t *ways) {
             if (inside && kolk_heap_reclaim_after_fork_(inside)) return true;
             break;
         case 1:
-            if (kolk_budget_left_(heap->root->budget) < size) break; /* a limit has refused it, not the system */
+            if (!is_systems_refusal(heap, size)) break;
             if (kolk_ended_expire_(INT64_MAX)) return true;
             if (inside && kolk_spares_expire_(&inside->large.spares, INT64_MAX)) return true;
             break;

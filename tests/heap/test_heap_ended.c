@@ -452,13 +452,39 @@ static void test_they_make_way(void **state) {
     end_heap(&heap);
 }
 
-/* A limit that refuses a block needs no pages of others. */
+/* Neither a limit nor a full class that refuses a block needs pages of others. */
 static void test_limits_leave_them(void **state) {
     assert_int_equal(kolk_heap_init(&other, &(kolk_heap_desc){.limit = MIB}), KOLK_OK);
     live_and_end(3, SIZE);
     assert_null(kolk_heap_alloc(&other, 2 * MIB));
     while (kolk_heap_alloc(&other, SIZE)) {}
     assert_int_equal(kolk_ended_expire_(INT64_MAX), 3 * SIZE);
+    end_heap(&other);
+    static const kolk_heap_class trays[] = {{.size = SIZE, .capacity = 9, .when_full = KOLK_HEAP_NULL}};
+    assert_int_equal(kolk_heap_init(&other, &(kolk_heap_desc){.classes = trays, .n_classes = 1}), KOLK_OK);
+    live_and_end(3, SIZE);
+    while (kolk_heap_alloc(&other, SIZE)) {}
+    assert_int_equal(kolk_ended_expire_(INT64_MAX), 3 * SIZE);
+    end_heap(&other);
+}
+
+/* The system refuses more memory for a class that is not full. */
+static void test_a_class_that_cannot_grow(void **state) {
+    static const kolk_heap_class trays[] = {{.size = SIZE, .max_capacity = 99, .when_full = KOLK_HEAP_NULL}};
+    assert_int_equal(kolk_heap_init(&other, &(kolk_heap_desc){.classes = trays, .n_classes = 1}), KOLK_OK);
+    live_and_end(3, SIZE);
+    refuse_call(1);
+    assert_non_null(kolk_heap_alloc(&other, SIZE)); /* the class is made */
+    assert_int_equal(kolk_ended_expire_(INT64_MAX), 0);
+    refuse_call(0);
+    live_and_end(3, SIZE);
+    unsigned n = 1;
+    for (size_t held = memory.held; memory.held == held && n < 99; n++) {
+        refuse_call(1);
+        assert_non_null(kolk_heap_alloc(&other, SIZE));
+    }
+    assert_in_range(n, 2, 98);
+    refuse_call(0);
     end_heap(&other);
 }
 
@@ -517,6 +543,7 @@ int main(void) {
         ENDED_TEST(test_settings_that_come_late),
         ENDED_TEST(test_they_make_way),
         ENDED_TEST(test_limits_leave_them),
+        ENDED_TEST(test_a_class_that_cannot_grow),
         ENDED_TEST(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -85,7 +85,7 @@ static void use_ended(kolk_heap *young) {
         REQUIRE(kolk_heap_init(young, &(kolk_heap_desc){.name = "young"}) == KOLK_OK);
         for (unsigned i = 0; i < 4; i++) {
             REQUIRE(zeroed[i] = (unsigned char *)kolk_heap_alloc_zeroed(young, 40000));
-            REQUIRE(all_bytes_are(zeroed[i], 40000, 0));
+            REQUIRE(kolk_heap_class_at_(young, zeroed[i]) < young->n_classes && all_bytes_are(zeroed[i], 40000, 0));
             memset(zeroed[i], (int)i + 1, 40000);
         }
         kolk_heap_free(young, zeroed[0]);
