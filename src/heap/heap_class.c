@@ -128,15 +128,17 @@ bool kolk_heap_keep_space_(const kolk_heap_inside_ *inside) {
     if (!ended.space || !shares_spaces(inside->root) || kolk_memory_addresses_() != UINT64_MAX) return false;
     for (uint32_t n = 0; n < inside->n_classes; n++) {
         const kolk_heap_tray_ *tray = &inside->trays[n];
+        uint32_t gone = 0;
         ended.slots[n] = tray->kept;
         if (tray->is_made) {
             uint32_t fresh = kolk_store_fresh_(&tray->store);
             if (tray->store.debug) return false;
             kolk_store_wipe_records_(&tray->store);
-            used += (size_t)fresh * tray->size;
+            gone = kolk_load_(&tray->store.released, KOLK_RELAXED_);
+            used += (size_t)(fresh - gone) * tray->size;
             if (fresh > tray->kept) ended.slots[n] = fresh;
         }
-        ended.bytes += (size_t)ended.slots[n] * tray->size;
+        ended.bytes += (size_t)(ended.slots[n] - gone) * tray->size;
     }
     if (used >= ended.bytes / 2) ended.since = kolk_now_ns_();
     return ended.bytes && kolk_ended_put_(&ended);

@@ -160,6 +160,17 @@ static void test_free_blocks(void **state) {
     end_heap(&heap);
 }
 
+/* Pages that the heap has released before its end do not count. */
+static void test_pages_that_are_gone(void **state) {
+    static unsigned char *blocks[MOST];
+    begin_heap(&heap);
+    fill(&heap, blocks, MOST, MIB / 4);
+    for (unsigned i = 1; i < MOST; i++) kolk_heap_free(&heap, blocks[i]);
+    kolk_heap_trim(&heap);
+    end_heap(&heap);
+    assert_in_range(kolk_ended_expire_(INT64_MAX), MIB / 4, 2 * MIB);
+}
+
 /* A heap that has had only large blocks has no pages for others. */
 static void test_no_pages(void **state) {
     begin_heap(&heap);
@@ -526,6 +537,7 @@ int main(void) {
         ENDED_TEST(test_old_blocks_are_refused),
         ENDED_TEST(test_free_blocks),
         ENDED_TEST(test_no_pages),
+        ENDED_TEST(test_pages_that_are_gone),
         ENDED_TEST(test_no_more_bytes_than_allowed),
         ENDED_TEST(test_no_more_heaps_than_allowed),
         ENDED_TEST(test_they_expire_when_another_begins),
