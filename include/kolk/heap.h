@@ -51,22 +51,22 @@
  *           Pages of freed large blocks are kept for the next large blocks: at most half of the most bytes that large
  *           blocks ever had, but up to 32 MiB all of them, and 4 MiB in any case. They are inaccessible meanwhile. The
  *           heap releases them when it frees a large block, or when a thread goes to a depot, after they have not been
- *           needed for a second. A heap with a limit keeps none, and neither does one on Windows.
- *           When a heap with classes ends, the process keeps the pages of its classes for the next such heaps: at most
- *           64 MiB of blocks, and of at most eight heaps. They stay accessible, and make way if the system refuses
- *           other memory to a heap. Once no heap has needed half of them for a second, they are released by the next
- *           such heap that begins or ends, or by a thread that goes to a depot. So a process whose last heap with
- *           classes has ended keeps them until kolk_heap_trim or kolk_trim_all (budget.h). A heap with settings, with
- *           classes of its own, or with a limit or budget, also of a parent, releases all at its end, so that a later
- *           use of its blocks crashes. So does any heap where addresses are limited (ulimit -v or -d).
- *           A class in use needs two memory mappings, and two more for gaps. Linux allows a process 65,530 mappings
- *           (vm.max_map_count), enough for some 300 heaps that use all of kolk's own sizes.
+ *           needed for a second. A heap with a limit keeps none, and neither does one on Windows. A class in use needs
+ *           two memory mappings, and two more for gaps. Linux allows a process 65,530 mappings (vm.max_map_count),
+ *           enough for some 300 heaps that use all of kolk's own sizes.
  * Addresses 16 GiB for the leaves of all heaps together. A heap that needs a class or a large block reserves 8 GiB of
  *           address space for each class, or less if the machine has less memory; 416 GiB for kolk's own classes. So a
  *           process with 128 TiB, as on x86-64, has room for some 300 heaps with classes at a time. Further ones go on
  *           with their nurseries, but get no large blocks. For more heaps with classes, set a limit, or use fewer
  *           classes. With a limit, a class gets at most 2.2 times the limit, so that there is room for ten thousand
  *           heaps of 64 MiB each.
+ * Ended     when a heap with classes ends, the process keeps the pages of its classes for the next such heaps: at most
+ *           64 MiB of blocks, and of at most eight heaps. They stay accessible, and make way if the system refuses
+ *           other memory to a heap. Once no heap has needed half of them for a second, they are released by the next
+ *           such heap that begins or ends, or by a thread that goes to a depot. So a process whose last heap with
+ *           classes has ended keeps them until kolk_heap_trim or kolk_trim_all (budget.h). A heap with settings, with
+ *           classes of its own, or with a limit or budget, also of a parent, releases all at its end, so that a later
+ *           use of its blocks crashes. So does any heap where addresses are limited (ulimit -v or -d).
  * Alignment 16 bytes; alloc_aligned gives any power of two.
  * Contents  a new block has bytes of earlier blocks, or zeroes. free does not change the block.
  * Checks    free, realloc and usable_size check the pointer in every build. If it is not from this heap, is not the

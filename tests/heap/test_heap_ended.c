@@ -64,7 +64,7 @@ static bool keeps_any(void) {
 
 /* ---- Reuse ------------------------------------------------------------------------------------------------------- */
 
-/* promise: "When a heap with classes ends", "They stay accessible" */
+/* promise: "when a heap with classes ends", "They stay accessible" */
 static void test_the_next_heap_takes_them(void **state) {
     unsigned char *blocks[20], *again[20];
     begin_heap(&heap);
