@@ -251,10 +251,11 @@ kolk_slot_store_ *kolk_heap_make_class_(kolk_heap *heap, uint32_t n) {
 size_t kolk_heap_discard_kept_(kolk_heap_inside_ *inside, uint32_t n, bool counts) {
     kolk_heap_tray_ *tray = &inside->trays[n];
     size_t bytes = 0, range_size;
+    if (!kolk_load_(&tray->kept, KOLK_RELAXED_)) return 0;
     kolk_lock_word_(&inside->lock);
-    if (!tray->is_made && tray->kept) {
+    if (!tray->is_made) { /* otherwise another thread has made it meanwhile */
         bytes = kolk_memory_discard_(range_of_class(inside, n, &range_size), (size_t)tray->kept * tray->size, counts);
-        tray->kept = 0;
+        kolk_store_(&tray->kept, 0, KOLK_RELAXED_);
     }
     kolk_unlock_word_(&inside->lock);
     return bytes;
