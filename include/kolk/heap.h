@@ -61,6 +61,13 @@
  *           with their nurseries, but get no large blocks. For more heaps with classes, set a limit, or use fewer
  *           classes. With a limit, a class gets at most 2.2 times the limit, so that there is room for ten thousand
  *           heaps of 64 MiB each.
+ * Ended     when a heap with classes ends, the process keeps the pages of its classes for the next such heaps: at most
+ *           64 MiB of blocks, and of at most eight heaps. They stay accessible, and make way if the system refuses
+ *           other memory to a heap. Once no heap has needed half of them for a second, they are released by the next
+ *           such heap that begins or ends, or by a thread that goes to a depot. So a process whose last heap with
+ *           classes has ended keeps them until kolk_heap_trim or kolk_trim_all (budget.h). A heap with settings, with
+ *           classes of its own, or with a limit or budget, also of a parent, releases all at its end, so that a later
+ *           use of its blocks crashes. So does any heap where addresses are limited (ulimit -v or -d).
  * Alignment 16 bytes; alloc_aligned gives any power of two.
  * Contents  a new block has bytes of earlier blocks, or zeroes. free does not change the block.
  * Checks    free, realloc and usable_size check the pointer in every build. If it is not from this heap, is not the
@@ -191,7 +198,8 @@ KOLK_FOLDED_INLINE_ kolk_status kolk_heap_init(kolk_heap *heap, const kolk_heap_
 KOLK_USES_(1) void kolk_heap_reset(kolk_heap *heap);
 
 /* Frees the heap with all of its blocks, after all heaps inside it, whose structs become all zero. No thread may use
- * any of these any more. */
+ * any of these any more. If pages are kept: O(the most blocks that were ever alive at a time), but with a small
+ * constant, 0.2 ns a block. */
 KOLK_USES_(1) void kolk_heap_deinit(kolk_heap *heap);
 
 /* For hot reload: replaces on_full, context and name, and the names of classes if they are given. The other members
@@ -278,7 +286,8 @@ KOLK_API_ void kolk_heap_stats(const kolk_heap *heap, kolk_stats *out);
 
 /* Releases whole pages without live blocks to the system immediately, except pages with blocks that other threads have
  * cached. Released pages no longer count towards limits and budgets. Returns how many of their bytes had been backed by
- * memory, as mincore says, which a sandbox may not support; pages that were kept of freed large blocks all count.
+ * memory, as mincore says, which a sandbox may not support; pages that were kept of freed large blocks and of ended
+ * heaps all count.
  *
  * Without this call, threads that go to a depot release the pages that have not been used for a second. That time is
  * 10 ms when a class grows. So a heap that no thread uses keeps its memory. A nursery keeps the leaves between its live

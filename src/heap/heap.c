@@ -24,6 +24,7 @@
  *     spare.c                            the pages of freed large blocks
  *     fixed.c  heap_bare.c               heaps on the caller's memory; the functions of freestanding builds
  *     nursery.c  leaves.c                the first blocks of each heap
+ *     ended.c                            the memory of ended heaps
  *     src/store                          slots that threads share: each class is a store
  *
  * Under a tool that watches malloc, and with KOLK_BYPASS=1, there are no classes: each block is a large block, and
@@ -160,6 +161,16 @@ static bool trims_nursery(kolk_heap_root_ *root, size_t size) {
            kolk_nursery_trim_for_room_(&root->nursery);
 }
 
+/* Has the system refused the block, and not a limit or a full class? */
+static bool is_systems_refusal(const kolk_heap *heap, size_t size) {
+    const kolk_heap_inside_ *inside = kolk_heap_grown_(heap);
+    uint32_t n = inside ? kolk_heap_class_for_(heap, size) : heap->n_classes;
+    if (kolk_budget_left_(heap->root->budget) < size) return false;
+    if (n >= heap->n_classes || inside->trays[n].when_full != KOLK_HEAP_NULL) return true;
+    const kolk_heap_tray_ *tray = &inside->trays[n];
+    return !kolk_load_(&tray->is_made, KOLK_ACQUIRE_) || kolk_store_usable_(&tray->store) < tray->store.depot.slots;
+}
+
 bool kolk_heap_make_room_(kolk_heap *heap, size_t size, uint32_t *ways) {
     kolk_heap_inside_ *inside = kolk_heap_grown_(heap);
     for (;;) {
@@ -168,7 +179,9 @@ bool kolk_heap_make_room_(kolk_heap *heap, size_t size, uint32_t *ways) {
             if (inside && kolk_heap_reclaim_after_fork_(inside)) return true;
             break;
         case 1:
-            if (inside && kolk_spares_expire_(&inside->large.spares, INT64_MAX)) return true; /* the system gave none */
+            if (!is_systems_refusal(heap, size)) break;
+            if (kolk_ended_expire_(INT64_MAX)) return true;
+            if (inside && kolk_spares_expire_(&inside->large.spares, INT64_MAX)) return true;
             break;
         case 2:
             if (trims_nursery(heap->root, size)) return true;
@@ -318,10 +331,13 @@ void *kolk_heap_zero_(const kolk_heap *heap, void *block, size_t size) {
     return block;
 }
 
-/* A block whose slot was never used also reads as 0. Only the slow path hands out such blocks. */
+/* A block whose slot was never used, not by an ended heap either, reads as 0. Only the slow path hands out such
+ * blocks. */
 void *kolk_heap_zero_slow_(const kolk_heap *heap, void *block, size_t size) {
     const kolk_slot_store_ *store = block ? kolk_heap_store_of_(heap, block) : NULL;
-    bool untouched = store && !store->debug && kolk_store_life_(store, kolk_store_slot_of_(store, block)) == 1;
+    uintptr_t slot = store ? kolk_store_slot_of_(store, block) : 0;
+    bool untouched = store && !store->debug && kolk_store_life_(store, slot) == 1 &&
+                     slot >= heap->inside->trays[kolk_heap_class_at_(heap, block)].kept;
     return untouched ? block : kolk_heap_zero_(heap, block, size);
 }
 

@@ -54,7 +54,7 @@ static void refuse_foreign(const kolk_heap *heap, kolk_failure failure, const ch
         kolk_fail_(failure, "%s of a pointer that belongs to the heap %s", verb, name);
     else if (found)
         kolk_fail_(failure, "%s of a pointer that belongs to another heap", verb);
-    else if (leaf && kolk_load_(&kolk_leaf_record_(leaf)->owner, KOLK_RELAXED_))
+    else if ((leaf && kolk_load_(&kolk_leaf_record_(leaf)->owner, KOLK_RELAXED_)) || kolk_ended_has_(failure.object))
         kolk_fail_(failure, "%s of a pointer that belongs to a heap that has ended", verb);
     else
         kolk_fail_(failure, "%s of a pointer that does not belong to this heap", verb);

@@ -1,4 +1,4 @@
-/* heap_class.c: the sizes of a heap's classes.
+/* heap_class.c: the sizes of a heap's classes, their addresses, and their stores.
  *
  * kolk's own sizes are 16, 32, 48, 64, and then four for each doubling: 80, 96, 112, 128, 160, 192, 224, 256, 320 ...
  * So a block above 64 bytes wastes less than a fifth of its bytes (jemalloc's classes have the same spacing; Evans,
@@ -10,7 +10,9 @@
 #include "../base/assert.h"
 #include "../core/block.h"
 #include "../core/begin.h"
+#include "../os/clock.h"
 #include "../os/lock.h"
+#include "../os/memory.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -95,17 +97,72 @@ uint32_t kolk_heap_class_aligned_(const kolk_heap *heap, size_t align, size_t si
     return n;
 }
 
+/* ---- Their addresses --------------------------------------------------------------------------------------------- */
+
+/* Spaces go only between heaps that have kolk's own classes and no settings. With a limit, pages that are kept would
+ * count towards it. */
+static bool shares_spaces(const kolk_heap_root_ *root) {
+    return root->nursery.classes && !root->budget;
+}
+
+bool kolk_heap_take_space_(kolk_heap_inside_ *inside, size_t size) {
+    kolk_ended_ ended;
+    inside->space_size = size;
+    if (shares_spaces(inside->root) && kolk_ended_take_(size, &ended)) {
+        inside->space = (unsigned char *)ended.space;
+        inside->kept_since = ended.since;
+        for (uint32_t n = 0; n < KOLK_HEAP_CLASSES; n++) inside->trays[n].kept = ended.slots[n];
+        return true;
+    }
+    do {
+        inside->space = (unsigned char *)kolk_memory_reserve_(size);
+    } while (!inside->space && kolk_ended_expire_(INT64_MAX));
+    return inside->space;
+}
+
+/* After its end, a block of a heap with settings must not be accessible. If addresses are limited, other code may need
+ * them. */
+bool kolk_heap_keep_space_(const kolk_heap_inside_ *inside) {
+    kolk_ended_ ended = {.space = (uintptr_t)inside->space, .size = inside->space_size, .since = inside->kept_since};
+    size_t used = 0;
+    if (!ended.space || !shares_spaces(inside->root) || kolk_memory_addresses_() != UINT64_MAX) return false;
+    for (uint32_t n = 0; n < inside->n_classes; n++) {
+        const kolk_heap_tray_ *tray = &inside->trays[n];
+        uint32_t gone = 0;
+        ended.slots[n] = tray->kept;
+        if (tray->is_made) {
+            uint32_t fresh = kolk_store_fresh_(&tray->store);
+            if (tray->store.debug) return false;
+            kolk_store_wipe_records_(&tray->store);
+            gone = kolk_load_(&tray->store.released, KOLK_RELAXED_);
+            used += (size_t)(fresh - gone) * tray->size;
+            if (fresh > tray->kept) ended.slots[n] = fresh;
+        }
+        ended.bytes += (size_t)(ended.slots[n] - gone) * tray->size;
+    }
+    if (used >= ended.bytes / 2) ended.since = kolk_now_ns_();
+    return ended.bytes && kolk_ended_put_(&ended);
+}
+
 /* ---- Their stores ------------------------------------------------------------------------------------------------ */
 
 /* Cache colouring (Bonwick, 1994): each class begins at a different offset in its address space, so that slots of two
  * classes do not share cache sets. In all caches, the set depends on the line within the page. In some it also depends
  * on the page, because they look a line up by a hash of its address: in AMD's first-level caches, two lines whose
  * addresses differ only in high bits evict each other (Lipp et al., Take A Way, 2020). */
-static size_t colour_of_class(const kolk_heap *heap, uint32_t n, uint32_t align) {
-    size_t pages = (size_t)(kolk_heap_colours_(heap->class_shift) / KOLK_MAX_ALIGN_);
+static size_t colour_of_class(unsigned class_shift, uint32_t n, uint32_t align) {
+    size_t pages = (size_t)(kolk_heap_colours_(class_shift) / KOLK_MAX_ALIGN_);
     if (pages > CLASS_PAGES) pages = CLASS_PAGES;
     size_t page = n * (size_t)2531 % pages, line = n * (size_t)5 * CLASS_COLOUR % KOLK_MAX_ALIGN_;
     return page * KOLK_MAX_ALIGN_ + line / align * align;
+}
+
+/* The addresses of a class's blocks and of their records. */
+static unsigned char *range_of_class(const kolk_heap_inside_ *inside, uint32_t n, size_t *size) {
+    size_t space = inside->space_size / inside->n_classes;
+    size_t colour = colour_of_class(kolk_bits_highest_(space), n, class_alignment(inside->trays[n].size));
+    *size = space - colour;
+    return inside->space + n * space + colour;
 }
 
 uint32_t kolk_heap_fits_(const kolk_heap_tray_ *tray, uint64_t range_size, uint64_t stride) {
@@ -139,29 +196,33 @@ void kolk_heap_list_class_(kolk_heap_tray_ *tray) {
     if (!tray->number && kolk_watch_) kolk_watch_->listed(tray, &tray->number, &kolk_heap_class_kind_, true);
 }
 
-static bool make_class(const kolk_heap *heap, kolk_heap_inside_ *inside, uint32_t n) {
+static bool make_class(kolk_heap_inside_ *inside, uint32_t n) {
     kolk_heap_tray_ *tray = &inside->trays[n];
+    size_t range_size;
     if (!inside->space) return false;
+    unsigned char *range = range_of_class(inside, n, &range_size);
     kolk_settings_ settings = kolk_settings_of_(tray->name, inside->root->debug, false);
     uint32_t align = class_alignment(tray->size);
-    uint64_t space = UINT64_C(1) << heap->class_shift, colour = colour_of_class(heap, n, align), stride = tray->size;
+    uint64_t stride = tray->size;
     settings.flags &= ~(uint32_t)KOLK_DEBUG_BYPASS; /* a block's class is computed from its address */
     if (settings.flags & KOLK_DEBUG_GUARD) stride += 3 * (uint64_t)(align > 16 ? align : 16); /* red zones */
-    uint32_t fits = kolk_heap_fits_(tray, space - colour, stride);
+    uint32_t fits = kolk_heap_fits_(tray, range_size, stride);
     uint32_t slots = tray->max_capacity && tray->max_capacity < fits ? tray->max_capacity : fits;
+    /* If red zones have been added since then, fewer slots fit. Their records lie where records were, too. */
+    uint32_t capacity = tray->kept ? tray->kept : tray->capacity;
     kolk_store_desc_ desc = {
         .name = tray->name ? tray->name : "",
         .object_size = tray->size,
         .object_align = align,
-        .capacity = tray->capacity < slots ? tray->capacity : slots,
+        .capacity = capacity < slots ? capacity : slots,
         .slots = slots,
         .cache = tray->cache,
         .slow_free = inside->sample != 0, /* heap_guarded.c explains why */
         .n_sets = CLASS_SETS,
         .n_free_sets = CLASS_SETS,
         .keepers = &inside->keepers,
-        .range = (unsigned char *)(uintptr_t)(heap->base + n * space + colour),
-        .range_size = (size_t)(space - colour),
+        .range = range,
+        .range_size = range_size,
         .colour = n % COLOURS * CLASS_COLOUR,
         .budget = inside->root->budget,
     };
@@ -181,11 +242,23 @@ kolk_slot_store_ *kolk_heap_make_class_(kolk_heap *heap, uint32_t n) {
         kolk_unlist_(tray->number);
         tray->number = 0;
     }
-    if (!tray->is_made && make_class(heap, inside, n))
-        kolk_store_(&tray->is_made, 1, KOLK_RELEASE_); /* partner: above */
+    if (!tray->is_made && make_class(inside, n)) kolk_store_(&tray->is_made, 1, KOLK_RELEASE_); /* partner: above */
     bool made = tray->is_made;
     kolk_unlock_word_(&inside->lock);
     return made ? &tray->store : NULL;
+}
+
+size_t kolk_heap_discard_kept_(kolk_heap_inside_ *inside, uint32_t n, bool counts) {
+    kolk_heap_tray_ *tray = &inside->trays[n];
+    size_t bytes = 0, range_size;
+    if (!kolk_load_(&tray->kept, KOLK_RELAXED_)) return 0;
+    kolk_lock_word_(&inside->lock);
+    if (!tray->is_made) { /* otherwise another thread has made it meanwhile */
+        bytes = kolk_memory_discard_(range_of_class(inside, n, &range_size), (size_t)tray->kept * tray->size, counts);
+        kolk_store_(&tray->kept, 0, KOLK_RELAXED_);
+    }
+    kolk_unlock_word_(&inside->lock);
+    return bytes;
 }
 
 kolk_slot_store_ *kolk_heap_store_of_(const kolk_heap *heap, const void *block) {

@@ -11,6 +11,7 @@
 #include "../os/key.h"
 #include "../os/thread.h"
 #include "../store/store.h"
+#include "ended.h"
 #include "fixed.h"
 #include "guarded.h"
 #include "heap_sizes.h"
@@ -27,6 +28,7 @@ typedef struct kolk_heap_tray_ {
     uint32_t number;  /* number in the registry; 0: not registered */
     uint32_t size;    /* bytes of a block */
     uint32_t capacity, max_capacity;
+    uint32_t kept;  /* the memory of this many slots comes from an ended heap, with its contents (ended.h) */
     uint32_t cache; /* entries of a magazine */
     kolk_heap_when_full when_full;
     const char *name;
@@ -102,6 +104,7 @@ struct kolk_heap_inside_ {
     uint32_t n_classes;   /* the heap's */
     unsigned char *space; /* the address space of all classes; heap->base is its start. NULL: malloc's heap has none */
     size_t space_size;
+    int64_t kept_since; /* of a space that an ended heap had: see ended.h */
     size_t thread_size; /* bytes of a kolk_heap_thread_ and all of its magazines */
     uint32_t lock;      /* held while a class is made */
     uint32_t forks;     /* kolk_forks_ at init, or when the slots of threads lost in a fork were reclaimed */
@@ -148,8 +151,18 @@ static inline uint64_t kolk_heap_colours_(unsigned class_shift) {
     return UINT64_C(1) << (class_shift - 4);
 }
 
+/* Gets that many addresses for the classes: those of an ended heap, or new ones. */
+bool kolk_heap_take_space_(kolk_heap_inside_ *inside, size_t size);
+
+/* At the heap's end, keeps the classes' space for another heap, if it may be kept. False: it is still the heap's. */
+bool kolk_heap_keep_space_(const kolk_heap_inside_ *inside);
+
 /* Returns the store of a class, and makes it first if necessary. NULL: there is no memory for it. */
 kolk_slot_store_ *kolk_heap_make_class_(kolk_heap *heap, uint32_t n);
+
+/* If the class has not been made, releases the pages of an ended heap there. Returns their bytes, as
+ * kolk_memory_discard_ does. */
+size_t kolk_heap_discard_kept_(kolk_heap_inside_ *inside, uint32_t n, bool counts);
 
 /* Registers a class unless it is already registered. An earlier attempt may have failed because another thread was
  * forking. */
@@ -280,7 +293,7 @@ uint64_t kolk_heap_rouse_(kolk_slot_store_ *store, uint32_t *word, uint32_t most
 
 /* Releases the whole pages of free slots that no thread has taken since the last sweep. Returns their bytes, as
  * kolk_memory_discard_ does. Call it at any time, but from one thread at a time. Slots in magazines stay there. */
-size_t kolk_heap_sweep_(kolk_slot_store_ *store, bool counts);
+size_t kolk_heap_sweep_(kolk_heap_tray_ *tray, bool counts);
 
 /* For a thread that has left the fast path anyway: sweeps now and then, or if a class has grown, provided that the last
  * sweep was long enough ago. */

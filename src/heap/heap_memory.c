@@ -20,9 +20,12 @@
 #define USUAL_SHIFT 33u /* 8 GiB per class: for other heaps, so that there can be about two hundred of them */
 #define LEAST_SHIFT 19u /* room for one block of the largest of kolk's own classes */
 
+/* A heap that is being listed has no blocks yet: it is not worth adding up all sizes. */
 static void list_heap_stats(const void *given, kolk_stats *out) {
     const kolk_heap *heap = (const kolk_heap *)given;
-    *out = (kolk_stats){.name = "", .kind = "heap"};
+    const char *name = heap->root ? heap->root->name : NULL;
+    *out = (kolk_stats){.name = name ? name : "", .kind = "heap"};
+    if (!heap->number && heap->root && !heap->inside) return;
     if (heap->fixed && !kolk_fixed_is_there_(heap)) return;
     kolk_heap_stats(heap, out);
 }
@@ -68,9 +71,7 @@ static kolk_status reserve_space(kolk_heap *heap, kolk_heap_inside_ *inside) {
         if (++shift > MOST_SHIFT) return KOLK_SIZE_OVERFLOW;
     for (; shift >= LEAST_SHIFT; shift--) {
         if (!is_wide_enough(heap, inside, shift)) break;
-        inside->space_size = (size_t)heap->n_classes << shift;
-        inside->space = (unsigned char *)kolk_memory_reserve_(inside->space_size);
-        if (!inside->space) continue;
+        if (!kolk_heap_take_space_(inside, (size_t)heap->n_classes << shift)) continue;
         kolk_store_(&heap->base, (uintptr_t)inside->space, KOLK_RELAXED_);
         kolk_store_(&heap->class_shift, (uint8_t)shift, KOLK_RELAXED_);
         return KOLK_OK;
@@ -128,6 +129,7 @@ static kolk_status make_classes(kolk_heap *heap, const kolk_heap_desc *desc, con
         kolk_store_(&heap->class_shift, 0, KOLK_RELAXED_);
         return status;
     }
+    kolk_ended_expire_((int64_t)inside->swept - KOLK_ENDED_TIME_);
     kolk_raw_store_(&heap->root->inside, inside, KOLK_RELEASE_); /* partner: inside_for_stats */
     kolk_raw_store_(&heap->inside, inside, KOLK_RELEASE_);       /* partner: kolk_heap_grown_ */
     return KOLK_OK;
@@ -213,7 +215,10 @@ static kolk_status init_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool s
 }
 
 kolk_status kolk_heap_init_abi_(kolk_heap *heap, const kolk_heap_desc *desc, size_t heap_size, uint32_t abi) {
-    return init_heap(heap, desc, false, kolk_begin_(heap, heap_size, sizeof *heap, abi, desc));
+    kolk_status begun = kolk_begin_(heap, heap_size, sizeof *heap, abi, desc);
+    kolk_status status = init_heap(heap, desc, false, begun);
+    bool tries_again = status == KOLK_NO_MEMORY && kolk_ended_expire_(INT64_MAX);
+    return tries_again ? init_heap(heap, desc, false, begun) : status;
 }
 
 kolk_status kolk_heap_init_for_malloc_(kolk_heap *heap, const kolk_heap_desc *desc) {
@@ -276,6 +281,7 @@ static void end_classes(kolk_heap_inside_ *inside) {
     }
     kolk_heap_end_threads_(inside);
     kolk_large_end_(&inside->large);
+    if (kolk_heap_keep_space_(inside)) inside->space = NULL;
     end_inside(inside);
 }
 

@@ -139,9 +139,25 @@ static size_t sweep_words(kolk_slot_store_ *store, uint32_t first, uint32_t n, b
     return bytes;
 }
 
-size_t kolk_heap_sweep_(kolk_slot_store_ *store, bool counts) {
+/* Puts slots whose memory comes from an ended heap, and that no thread has needed so far, into the depot. So they rest
+ * like others. */
+static void put_kept(kolk_slot_store_ *store, uint32_t kept) {
+    uint64_t bits = 1;
+    uint32_t word;
+    kolk_lock_word_(&store->lock);
+    while (bits && kolk_store_fresh_(store) < kept) {
+        bits = kolk_depot_take_fresh_(&store->depot, &word, KOLK_WHOLE_WORD_);
+        if (bits) kolk_depot_put_bits_(&store->depot, word, bits);
+    }
+    kolk_depot_count_return_(&store->depot);
+    kolk_unlock_word_(&store->lock);
+}
+
+size_t kolk_heap_sweep_(kolk_heap_tray_ *tray, bool counts) {
+    kolk_slot_store_ *store = &tray->store;
     if (store->debug) return 0;                      /* its fills would be lost */
     kolk_store_(&store->has_sets, 1, KOLK_RELEASE_); /* partner: kolk_store_sets_ */
+    if (kolk_store_fresh_(store) < tray->kept) put_kept(store, tray->kept);
     uint32_t words = (uint32_t)kolk_bits_words_(kolk_load_(&store->depot.fresh, KOLK_ACQUIRE_));
     size_t bytes = 0;
     for (uint32_t first = 0; first < words; first += WORDS)

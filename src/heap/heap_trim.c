@@ -24,8 +24,11 @@ static size_t sweep_heap(kolk_heap_inside_ *inside, bool counts) {
     size_t bytes = 0;
     for (uint32_t n = 0; n < inside->n_classes; n++) {
         kolk_heap_tray_ *tray = &inside->trays[n];
-        if (!kolk_load_(&tray->is_made, KOLK_ACQUIRE_)) continue;
-        bytes += kolk_heap_sweep_(&tray->store, counts);
+        if (!kolk_load_(&tray->is_made, KOLK_ACQUIRE_)) {
+            bytes += kolk_heap_discard_kept_(inside, n, counts);
+            continue;
+        }
+        bytes += kolk_heap_sweep_(tray, counts);
         kolk_heap_list_class_(tray);
     }
     return bytes;
@@ -44,6 +47,7 @@ void kolk_heap_decay_(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread, bool
     kolk_lock_word_(&inside->sweeping);
     sweep_heap(inside, false);
     kolk_spares_expire_(&inside->large.spares, (int64_t)last);
+    kolk_ended_expire_((int64_t)now - KOLK_ENDED_TIME_);
     if (inside->root->serves_malloc) kolk_leaves_trim_(false);
     kolk_unlock_word_(&inside->sweeping);
 }
@@ -63,13 +67,17 @@ static size_t sweep_all(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread, bo
     return bytes;
 }
 
+/* Releases what the process keeps for heaps that are to come. */
+static size_t trim_process(bool counts) {
+    return kolk_leaves_trim_(counts) + kolk_ended_expire_(INT64_MAX);
+}
+
 size_t kolk_heap_trim_now_(kolk_heap *heap, bool counts) {
     kolk_heap_inside_ *inside = kolk_heap_grown_(heap);
     kolk_heap_thread_ *thread = inside ? kolk_heap_thread_of_(heap) : NULL;
     if (!heap->root) return 0;
     kolk_nursery_trim_(&heap->root->nursery);
-    if (!inside) return kolk_leaves_trim_(counts);
-    return sweep_all(inside, thread, counts) + kolk_leaves_trim_(counts);
+    return (inside ? sweep_all(inside, thread, counts) : 0) + trim_process(counts);
 }
 
 /* How many slots the classes have used, and how often slots have come back to their depots. */
@@ -118,7 +126,7 @@ static size_t trim_inside(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread) 
 
 size_t kolk_heap_trim_all_(void) {
     trim_nurseries();
-    return kolk_heaps_each_(trim_inside) + kolk_leaves_trim_(true);
+    return kolk_heaps_each_(trim_inside) + trim_process(true);
 }
 
 size_t kolk_heap_trim(kolk_heap *heap) {

@@ -12,6 +12,7 @@
 #include "../os/lock.h"
 #include "../os/memory.h"
 #include "../store/slot_set.h"
+#include "ended.h"
 #include "leaves.h"
 
 #include <errno.h>
@@ -117,6 +118,7 @@ static uint32_t used_leaves(void) {
 __attribute__((destructor))
 #endif
 void kolk_leaves_end_(void) {
+    kolk_ended_expire_(INT64_MAX);
     if (!leaves.range || used_leaves() > 1) return;
     kolk_store_(&kolk_leaves_all_.fresh, 0, KOLK_RELEASE_);
     kolk_memory_release_(leaves.range, leaves.range_size);

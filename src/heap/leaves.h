@@ -52,7 +52,8 @@ void kolk_leaves_give_(uint32_t first, uint32_t n);
 /* Releases the memory of free leaves to the system. Returns the bytes, as kolk_memory_discard_ does. */
 size_t kolk_leaves_trim_(bool counts);
 
-/* Releases all addresses, unless a leaf is in use. Called when a program ends or unloads kolk's library. */
+/* Releases the spaces of ended heaps; and the leaves' addresses, unless a leaf is in use. Called when a program ends or
+ * unloads kolk's library. */
 void kolk_leaves_end_(void);
 
 /* The leaf that this address is in; 0: none that was ever used. */

@@ -162,6 +162,9 @@ uint32_t kolk_store_slots_of_range_(uint64_t range_size, uint64_t stride, uint32
  * it. */
 kolk_status kolk_store_begin_(kolk_slot_store_ *store, const kolk_store_desc_ *desc, const kolk_settings_ *settings);
 
+/* For a store in a range, which ends: makes all records of slots read as 0, as those of a new store do. */
+void kolk_store_wipe_records_(const kolk_slot_store_ *store);
+
 /* Releases the block, unless it is in a range, which belongs to the store's owner. Call kolk_store_end_lives_ first. */
 void kolk_store_end_block_(const kolk_slot_store_ *store);
 

@@ -298,6 +298,17 @@ kolk_status kolk_store_begin_(kolk_slot_store_ *store, const kolk_store_desc_ *d
     return status;
 }
 
+void kolk_store_wipe_records_(const kolk_slot_store_ *store) {
+    uint64_t sizes[REGIONS];
+    KOLK_ASSERT_(store->sweeps && !store->debug);
+    measure_regions(store, kolk_store_fresh_(store), sizes);
+    for (unsigned r = OF_FREE; r <= OF_LIVES; r++) {
+        uintptr_t from, end;
+        locate_region(store, r, sizes[r], &from, &end);
+        memset((void *)from, 0, end - from);
+    }
+}
+
 void kolk_store_end_block_(const kolk_slot_store_ *store) {
     kolk_block_ block = {.start = store->block, .size = store->block_size, .kind = store->memory};
     if (store->block && !store->sweeps) kolk_block_end_(&block);

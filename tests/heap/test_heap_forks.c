@@ -78,6 +78,22 @@ static void *use_others(void *unused) {
     return NULL;
 }
 
+/* Begins and ends heaps that keep their pages for the next ones. */
+static void use_ended(kolk_heap *young) {
+    for (unsigned turn = 0; turn < 2; turn++) {
+        unsigned char *zeroed[4];
+        REQUIRE(kolk_heap_init(young, &(kolk_heap_desc){.name = "young"}) == KOLK_OK);
+        for (unsigned i = 0; i < 4; i++) {
+            REQUIRE(zeroed[i] = (unsigned char *)kolk_heap_alloc_zeroed(young, 40000));
+            REQUIRE(kolk_heap_class_at_(young, zeroed[i]) < young->n_classes && all_bytes_are(zeroed[i], 40000, 0));
+            memset(zeroed[i], (int)i + 1, 40000);
+        }
+        kolk_heap_free(young, zeroed[0]);
+        for (unsigned i = 1; i < 4; i++) REQUIRE(all_bytes_are(zeroed[i], 40000, (unsigned char)(i + 1)));
+        kolk_heap_deinit(young);
+    }
+}
+
 static void live_on(void *unused) {
     unsigned found[TRAYS], lost = 0;
     END_IF_IT_HANGS();
@@ -102,6 +118,7 @@ static void live_on(void *unused) {
     check_mine();
     for (unsigned i = 0; i < MINE; i++) kolk_heap_free(&heap, mine[i]);
     end_at_once(NULL);
+    use_ended(&heap);
     REQUIRE(kolk_heap_init(&heap, &(kolk_heap_desc){.name = "again"}) == KOLK_OK);
     leave_nursery(&heap);
     REQUIRE(kolk_heap_alloc(&heap, 100));
@@ -189,6 +206,12 @@ static void other_heap(void) {
     kolk_heap_deinit(&other);
 }
 
+static void ended_heaps(void) {
+    can_be_stopped = true;
+    use_ended(&other);
+    kolk_ended_expire_(INT64_MAX);
+}
+
 static void far_heaps(void) {
     can_be_stopped = true;
     use_others(NULL);
@@ -229,6 +252,7 @@ static void test_each_step(void **state) {
     fork_everywhere("end of a thread", 152, end_a_thread);
     fork_everywhere("large blocks", 0, large_blocks);
     fork_everywhere("another heap", 0, other_heap);
+    fork_everywhere("ended heaps", 0, ended_heaps);
     for (unsigned n = 0; n < FAR; n++)
         make_heap(&others[n], &(kolk_heap_desc){.name = "other", .limit = 1 << 22, .classes = trays, .n_classes = 1});
     use_others(NULL);

@@ -1607,7 +1607,8 @@ extern "C" {
     /// time), but with a small constant: 0.3 ns a block. In debug mode, it frees the blocks one by one.
     pub fn kolk_heap_reset(heap: *mut kolk_heap);
     /// Frees the heap with all of its blocks, after all heaps inside it, whose structs become all zero. No thread may use
-    /// any of these any more.
+    /// any of these any more. If pages are kept: O(the most blocks that were ever alive at a time), but with a small
+    /// constant, 0.2 ns a block.
     pub fn kolk_heap_deinit(heap: *mut kolk_heap);
     /// For hot reload: replaces on_full, context and name, and the names of classes if they are given. The other members
     /// must be 0, or as they were at the init; `debug` is ignored. Otherwise changes nothing and returns
@@ -1666,7 +1667,8 @@ extern "C" {
     pub fn kolk_heap_stats(heap: *const kolk_heap, out: *mut kolk_stats);
     /// Releases whole pages without live blocks to the system immediately, except pages with blocks that other threads have
     /// cached. Released pages no longer count towards limits and budgets. Returns how many of their bytes had been backed by
-    /// memory, as mincore says, which a sandbox may not support; pages that were kept of freed large blocks all count.
+    /// memory, as mincore says, which a sandbox may not support; pages that were kept of freed large blocks and of ended
+    /// heaps all count.
     ///
     /// Without this call, threads that go to a depot release the pages that have not been used for a second. So a heap that
     /// no thread uses keeps its memory. A nursery keeps the leaves between its live blocks until this call, or until a limit
