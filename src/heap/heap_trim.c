@@ -15,10 +15,10 @@
 #include "../os/clock.h"
 #include "../os/lock.h"
 
-#define DECAY_NS    UINT64_C(1000000000)
-#define GROWTH_NS   UINT64_C(10000000) /* a class that has grown sweeps after this time already */
-#define TURNS       64u                /* slow calls between two readings of the clock */
-#define FEW_RETURNS 128u               /* a return brings one slot to 128 slots back */
+#define DECAY_NS    INT64_C(1000000000)
+#define GROWTH_NS   INT64_C(10000000) /* a class that has grown sweeps after this time already */
+#define TURNS       64u               /* slow calls between two readings of the clock */
+#define FEW_RETURNS 128u              /* a return brings one slot to 128 slots back */
 
 static size_t sweep_heap(kolk_heap_inside_ *inside, bool counts) {
     size_t bytes = 0;
@@ -38,11 +38,12 @@ void kolk_heap_decay_(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread, bool
     kolk_heap_reclaim_after_fork_(inside);
     if (++thread->turns % TURNS && !has_grown) return;
     uint64_t now = (uint64_t)kolk_now_ns_(), last = kolk_load_(&inside->swept, KOLK_RELAXED_);
-    bool sweeps = now - last >= (has_grown ? GROWTH_NS : DECAY_NS) &&
+    bool sweeps = (int64_t)(now - last) >= (has_grown ? GROWTH_NS : DECAY_NS) &&
                   kolk_compare_exchange_(&inside->swept, &last, now, KOLK_RELAXED_, KOLK_RELAXED_);
-    if (!sweeps && thread->flushed == last) return;
-    kolk_heap_flush_(inside, thread);
-    thread->flushed = sweeps ? now : last;
+    if (!has_grown && (sweeps || thread->flushed != last)) {
+        kolk_heap_flush_(inside, thread);
+        thread->flushed = sweeps ? now : last;
+    }
     if (!sweeps) return;
     kolk_lock_word_(&inside->sweeping);
     sweep_heap(inside, false);

@@ -54,7 +54,7 @@ static void refuse_class(kolk_heap_class class_, kolk_status status) {
     assert_int_equal(kolk_heap_memory_size(&desc), 0);
 }
 
-/* promise: "aligned to 16; it need ... class grows", "`limit`, `budget` ... returns 0" */
+/* promise: "aligned to 16; it need ... No class grows", "`limit`, `budget` ... returns 0" */
 static void test_bad_descriptors(void **state) {
     kolk_heap_desc desc = desc_of_trays();
     assert_int_equal(kolk_heap_memory_size(&desc), sizeof memory);
