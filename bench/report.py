@@ -274,6 +274,7 @@ TITLES = {
     "ring": "One thread allocates and writes, the other reads or does not, and frees, ns an object",
     "hand_over": "Two threads allocate one and free one of the other's, ns",
     "uncontended": "One thread borrows and gives back, ns of processor time (clock: two readings of it)",
+    "brief": "Threads borrow and give back at once, by threads and resources, wall time per borrow, all threads together, ns",
     "asleep": "16 threads over 8 resources, each held asleep for 100 us: ns a borrow, waits, and the longest wait of a round",
     "herd": "200 threads arrive while no resource exists, and each create takes 5 ms: ns until all are served",
     "mixed": "One thread frees a random block of 1 to 1,024 bytes and allocates another, by number of live blocks, ns",
@@ -388,6 +389,7 @@ def judge_lists(report):
     """The targets of resource."""
     value = report.value
     report.ratio("borrow and give_back, ns", value("uncontended", "1", "kolk"), 1, 80, True)
+    report.ratio("64 threads over 4: time for a borrow, ns", value("brief", "64 over 4", "kolk"), 1, 300, True)
     report.ratio("asleep: time for a borrow, kolk / apr_reslist", value("asleep", "rate", "kolk"),
                 value("asleep", "rate", "apr_reslist"), 1.05, True)
     report.ratio("asleep: longest wait / median", value("asleep", "longest", "kolk"), value("asleep", "wait", "kolk"), 3, True)

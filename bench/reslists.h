@@ -49,7 +49,7 @@ extern "C" int sqlite3_open_v2(const char *name, void **out, int flags, const ch
 struct kolk_list {
     kolk_resource_pool pool = {};
 
-    kolk_list(uint32_t max, uint32_t at_a_time) {
+    kolk_list(uint32_t max, uint32_t at_a_time, bool strict_order = false) {
         kolk_resource_pool_desc desc = {};
         desc.create = [](void *, const char *, kolk_deadline, void **resource, kolk_error *) {
             create_one();
@@ -58,6 +58,7 @@ struct kolk_list {
         };
         desc.max = max;
         desc.max_creating = at_a_time;
+        desc.strict_order = strict_order;
         succeed_or_exit(kolk_resource_init(&pool, &desc));
     }
     ~kolk_list() { kolk_resource_deinit(&pool); }
@@ -68,6 +69,10 @@ struct kolk_list {
         return one;
     }
     void give_back(kolk_borrowed &one) { kolk_resource_give_back(&pool, &one); }
+};
+
+struct strict_list : kolk_list {
+    strict_list(uint32_t max, uint32_t at_a_time) : kolk_list(max, at_a_time, true) {}
 };
 
 struct apr_list {

@@ -4,6 +4,8 @@
  *
  *     uncontended  one thread borrows and gives back idle resources, processor time; "clock": two readings of the
  *                  clock, the minimum for measuring times of use
+ *     brief        64 threads borrow from 4 resources, and 2 from 1, and give back immediately. Wall time per borrow,
+ *                  all threads together. "kolk_strict": with strict_order; apr_reslist and mutex_list have no order
  *     asleep       16 threads use 8 resources, each held asleep for 100 us. "rate": time per borrow, all threads
  *                  together; "wait": wait of a borrow; "longest": longest wait of a round
  *     herd         200 threads borrow at once from an empty pool; a create takes 5 ms, at most 2 at a time, at most 20
@@ -48,6 +50,38 @@ static void run_uncontended() {
 }
 
 /* ---- More threads than resources --------------------------------------------------------------------------------- */
+
+/* The threads share the work, so that all of them borrow until the end, however fast each of them is. */
+template <typename list> static samples borrow_briefly(list &from, unsigned users, size_t count) {
+    static constexpr size_t some = 64;
+    std::atomic<size_t> begun{0};
+    double spent = together(users, placement::APART, [&](unsigned) {
+        while (begun.fetch_add(some) < count) {
+            for (size_t done = 0; done < some; done++) {
+                auto one = from.borrow();
+                benchmark::DoNotOptimize(one);
+                from.give_back(one);
+            }
+        }
+    });
+    return {spent / static_cast<double>(count)};
+}
+
+template <typename list> static void add_brief(const char *who, unsigned users, uint32_t max) {
+    auto shared = std::make_shared<list>(max, max);
+    lines.push_back({"brief", std::to_string(users) + " over " + std::to_string(max), who,
+                     [=](size_t count) { return borrow_briefly(*shared, users, count); }});
+}
+
+static void run_brief() {
+    for (auto [users, max] : {std::pair(64u, 4u), std::pair(2u, 1u)}) {
+        add_brief<kolk_list>("kolk", users, max);
+        add_brief<strict_list>("kolk_strict", users, max);
+        add_brief<apr_list>("apr_reslist", users, max);
+        add_brief<mutex_list>("mutex_list", users, max);
+    }
+    take_turns(std::move(lines), 9, 250e6); /* some time slices for each thread */
+}
 
 static constexpr unsigned threads = 16, resources = 8;
 static constexpr int64_t held_ns = 100000;
@@ -131,5 +165,6 @@ static void run_herd() {
 }
 
 int main(int argc, char **argv) {
-    run_asked(argc, argv, "list", {{"uncontended", run_uncontended}, {"asleep", run_asleep}, {"herd", run_herd}});
+    run_asked(argc, argv, "list",
+              {{"uncontended", run_uncontended}, {"brief", run_brief}, {"asleep", run_asleep}, {"herd", run_herd}});
 }

@@ -33,7 +33,8 @@
  *
  * Cost      borrow, give_back, the hand-over to a waiter and statistics are O(1), also when borrow returns KOLK_FULL,
  *           regardless of the number of resources, waiters and keys; each takes a lock for a moment and reads the
- *           clock. A key other than "" is looked up by its hash. Another thread validates an idle resource, or creates
+ *           clock. (Only a borrow that waits after it has tried again passes the waiters that came later, one by one.)
+ *           A key other than "" is looked up by its hash. Another thread validates an idle resource, or creates
  *           a new one: this hand-over takes some 50 us on one machine, in addition to the time of your function. evict,
  *           evict_if, resize, resume, close and is_valid are O(resources and keys).
  * Memory    pages of the system: some 200 bytes per resource, 700 per key in use, and 8 KiB for statistics of times.
@@ -51,9 +52,14 @@
  *           returns KOLK_IN_HOOK. (These functions include `log` and `wants`. `log` does not receive its own borrows.)
  *           If the system has no thread left, and in pools with no_housekeeper, the borrower itself creates, validates
  *           and destroys.
- * Fairness  within a key, borrowers are served in order of arrival: a resource that comes back, or is new, goes to the
- *           thread that has waited longest, and no newcomer overtakes it. Keys take turns: if the key that has waited
- *           longest has no room for a resource, a resource of another key that comes back is destroyed to make room.
+ * Fairness  within a key, a resource that comes back, or is new, goes to the borrow that waits and came first. Nobody
+ *           overtakes a borrow that waits: as soon as it waits, no borrow that came later gets a resource before it. (A
+ *           borrow whose resource proves dead keeps its turn.) A borrow that finds no resource waits at once if
+ *           `strict_order` is set, if the pool is paused, if a resource could be created or validated for it, or if the
+ *           key's last borrow took 5 us or longer. Otherwise it first tries again, up to nine times in about a
+ *           millisecond, in which others may overtake it: to fall asleep and wake up takes a thread longer than others
+ *           use the resource. Keys take turns: if the key that has waited longest has no room for a resource, a
+ *           resource of another key that comes back is destroyed to make room.
  * Errors    the status of a borrow states how it ended; borrow.error has the reason in words. To give a borrow back
  *           twice, or to another pool, is a bug, which is reported to the failure handler.
  * Forks     a child cannot use its parent's resources: borrow, close and resize return KOLK_FORKED, and fd returns -1.
@@ -150,6 +156,10 @@ typedef struct kolk_resource_pool_desc {
      * it waits, once per pool: threads that do so can wait for each other until their deadlines. The report names both
      * borrows. It costs a borrow that waits a look at the newest 100 borrows in use, and the others nothing. */
     bool warn_nested KOLK_OR_0_;
+
+    /* A borrow that finds no resource waits at once, also if borrows are brief: see Fairness. Under load, each brief
+     * borrow then costs a sleep and a wake. */
+    bool strict_order KOLK_OR_0_;
 
     /* The time limit of create and validate, unless the deadline is a borrower's or a tick's. 0: 10,000; -1: no
      * limit */
@@ -355,7 +365,7 @@ typedef struct kolk_resource_pool_stats {
     uint64_t closed;    /* by close */
     uint64_t detached;  /* resources that kolk_resource_detach has taken out of the pool */
     uint64_t leaks;     /* borrows that were reported as KOLK_LEAK */
-    uint64_t waits;     /* borrows that had to wait */
+    uint64_t waits;     /* borrows that had to wait, not those that found a resource when they tried again */
     kolk_times wait, use, create;
 } kolk_resource_pool_stats;
 

@@ -45,10 +45,6 @@ static inline void kolk_waiter_join_(kolk_wait_queue_ *queue, kolk_waiter_ *wait
     kolk_waiter_insert_(queue, waiter, queue->last);
 }
 
-static inline void kolk_waiter_join_front_(kolk_wait_queue_ *queue, kolk_waiter_ *waiter) {
-    kolk_waiter_insert_(queue, waiter, NULL);
-}
-
 /* Removes the waiter, which must be in the queue. */
 static inline void kolk_waiter_leave_(kolk_wait_queue_ *queue, const kolk_waiter_ *waiter) {
     KOLK_ASSERT_(waiter == *kolk_waiter_behind_(queue, waiter->before));

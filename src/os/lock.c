@@ -151,24 +151,38 @@ __attribute__((constructor)) static void let_forks_wait(void) {
  * The higher bits hold the fork count of the process that took the lock. */
 
 #ifndef KOLK_SCHEDULED
-#define SPINS 100
-#else
-#define SPINS 1 /* so that scheduled tests reach the sleep */
+#define LOCK_TRIES  14 /* with 575 pauses in all, some 10 us: a lock may be held during a wake */
+#define MOST_PAUSES 64u
+#define SPINS       100
+#else /* so that scheduled tests reach the sleep */
+#define LOCK_TRIES  0
+#define MOST_PAUSES 1u
+#define SPINS       1
 #endif
 
 static bool is_unlocked(uint32_t word, uint32_t here) {
     return word == 0 || (word & ~UINT32_C(3)) != here;
 }
 
-void kolk_lock_word_(uint32_t *word) {
-    uint32_t here = kolk_forks_now_() << 2, expected = 0;
-    for (int i = 0; i < SPINS; i++) { /* the lock is held only briefly */
+/* The pauses get longer, so that a thread takes the lock several times in a row while the data is in its processor's
+ * cache: processors that take turns wait for each cache line. */
+static KOLK_NOINLINE_ void lock_taken_word(uint32_t *word, uint32_t here, uint32_t expected) {
+    uint32_t pauses = 1;
+    for (int i = 0; i < LOCK_TRIES; i++) {
+        if (!is_unlocked(expected, here)) {
+            expected = 0;
+            kolk_pause_for_(pauses);
+            if (pauses < MOST_PAUSES) pauses *= 2;
+        }
         if (kolk_compare_exchange_(word, &expected, here | 1, KOLK_ACQUIRE_, KOLK_RELAXED_)) return;
-        if (is_unlocked(expected, here)) continue;
-        expected = 0;
-        kolk_pause_();
     }
     while (!is_unlocked(kolk_exchange_(word, here | 2, KOLK_ACQUIRE_), here)) kolk_wait_(word, here | 2, KOLK_FOREVER);
+}
+
+void kolk_lock_word_(uint32_t *word) {
+    uint32_t here = kolk_forks_now_() << 2, expected = 0;
+    if (kolk_compare_exchange_(word, &expected, here | 1, KOLK_ACQUIRE_, KOLK_RELAXED_)) return;
+    lock_taken_word(word, here, expected);
 }
 
 void kolk_unlock_word_(uint32_t *word) {

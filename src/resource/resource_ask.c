@@ -60,15 +60,21 @@ static bool line_is_valid(const kolk_resource_inside_ *pool, const resource_key 
     return idle == key->idle && asked == key->asked + key->silent && key->oldest == newer;
 }
 
-static uint32_t count_of_waiters(const resource_key *key) {
+/* Are the waiters in the order of their calls (I8)? */
+static bool waiters_are_in_order(const resource_key *key) {
     uint32_t count = 0;
-    for (const kolk_waiter_ *each = key->waiters.first; each; each = each->behind) count++;
-    return count;
+    uint64_t turn = 0;
+    for (const kolk_waiter_ *each = key->waiters.first; each; each = each->behind, count++) {
+        uint64_t before = turn;
+        turn = ((const resource_waiter *)(const void *)each)->turn;
+        if (turn <= before) return false;
+    }
+    return count == key->waiting;
 }
 
 /* Is it true that no waiter could be served (I6)? */
 static bool waiters_are_right(const kolk_resource_inside_ *pool, const resource_key *key) {
-    if (count_of_waiters(key) != key->waiting) return false;
+    if (!waiters_are_in_order(key)) return false;
     if (key->waiting == 0 || pool->paused) return true;
     if (pool->closed) return false;
     if (pool->has_makers) return key->idle == 0 || pool->desc.validate || pool->hungry.first; /* another key's turn */

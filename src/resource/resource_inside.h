@@ -65,6 +65,7 @@ typedef struct resource_key {
     bool wanted;               /* an event loop must be notified of the next idle entry; a user */
     bool news;                 /* an event loop was notified, and has not borrowed since; a user */
     bool refused;              /* an event loop must receive `error` */
+    bool brief;                /* the last borrow that ended was shorter than BRIEF_NS */
     int64_t retry_at, backoff; /* the pause after the next failure is at most twice `backoff` */
     int64_t failed_at;         /* when a create last failed; 0: none since the last success */
     kolk_error error;          /* of that failed create */
@@ -192,7 +193,7 @@ typedef struct kolk_resource_inside_ {
     resource_key *no_key; /* "" */
     key_list hungry, resting;
     int64_t rest_ends; /* no rest ends earlier */
-    uint64_t turns;    /* counts waiters, and keys that become hungry */
+    uint64_t turns;    /* counts borrows, and keys that become hungry */
 
     int64_t look_at; /* when the next look at all entries begins */
     uint32_t looked; /* the look has reached this slot */
@@ -222,7 +223,7 @@ typedef struct resource_call {
 /* A borrower that waits. */
 typedef struct resource_waiter {
     kolk_waiter_ link; /* first: the entry in the queue of waiters */
-    uint64_t turn;
+    uint64_t turn;     /* of its call */
     uint32_t thread;
     resource_entry *entry; /* the entry that it received; if NULL when it is woken, see `status` */
     kolk_status status;

@@ -172,7 +172,8 @@ static bool has_same_numbers(const kolk_resource_pool_desc *a, const kolk_resour
            a->keepalive_ms == b->keepalive_ms && a->validate_after_ms == b->validate_after_ms &&
            a->leak_after_ms == b->leak_after_ms && a->create_timeout_ms == b->create_timeout_ms &&
            a->slow_borrow_ms == b->slow_borrow_ms && a->reuse == b->reuse && a->look == b->look &&
-           a->warn_nested == b->warn_nested && a->no_housekeeper == b->no_housekeeper;
+           a->warn_nested == b->warn_nested && a->strict_order == b->strict_order &&
+           a->no_housekeeper == b->no_housekeeper;
 }
 
 /* Waits until the calls that began in this turn have returned. If the next rebind has begun meanwhile, it has waited

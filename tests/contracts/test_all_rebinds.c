@@ -248,6 +248,7 @@ static const member resource_members[] = {
     ROW(kolk_resource_pool_desc, reuse, EXACT, kolk_reuse, KOLK_REUSE_FIFO),
     ROW(kolk_resource_pool_desc, look, EXACT, bool, true),
     ROW(kolk_resource_pool_desc, warn_nested, EXACT, bool, true),
+    ROW(kolk_resource_pool_desc, strict_order, EXACT, bool, true),
     ROW(kolk_resource_pool_desc, no_housekeeper, EXACT, bool, true),
     ROW(kolk_resource_pool_desc, log, HOOK, any_hook *, another),
     ROW(kolk_resource_pool_desc, slow_borrow_ms, EXACT, int64_t, 5),
@@ -275,6 +276,7 @@ static const kolk_resource_pool_desc resources[] = {
      .reuse = KOLK_REUSE_FIFO,
      .look = true,
      .warn_nested = true,
+     .strict_order = true,
      .no_housekeeper = true,
      .log = note},
 };

@@ -33,6 +33,7 @@ static const pool_member pool_members[] = {
     MEMBER(validate_after_ms),
     MEMBER(leak_after_ms),
     MEMBER(warn_nested),
+    MEMBER(strict_order),
     MEMBER(create_timeout_ms),
     MEMBER(reuse),
     MEMBER(look),

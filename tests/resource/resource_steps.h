@@ -9,6 +9,8 @@
 
 static kolk_resource_pool pool;
 static factory f;
+static bool
+    tries_first; /* a borrow that finds no resource tries again before it waits; otherwise the order is strict */
 
 /* ---- The clock --------------------------------------------------------------------------------------------------- */
 
@@ -65,6 +67,7 @@ static inline void begin(kolk_resource_pool_desc desc) {
     meanwhile = NULL;
     if (!desc.name) desc.name = "db";
     desc.no_housekeeper = true;
+    desc.strict_order |= !tries_first;
     make_resources(&pool, &f, desc);
 }
 

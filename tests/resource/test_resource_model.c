@@ -5,12 +5,12 @@
  * return resources, or that resume, resize or close the pool. Reads KOLK_TEST_SEED and KOLK_TEST_OPS (operations in
  * total) from the environment.
  * promise: "With the deadline ... resource is good", "The pool has no ... borrow returns KOLK_NOT_CREATED", "It may be
- * copied ... no borrow", "all zero, there is no key and no waiting", "Lends a resource ... becomes idle", "If the
- * status is not KOLK_OK, out->resource ... most 30 s", "`creating` excludes ... had to wait", "kolk_resource_stats",
- * "KOLK_REUSE_LIFO: the one ... idle longest", "Ends a borrow whose ... destroys the resource", "Cleans a resource that
- * comes back, for the next", "resources of the key ... At most max", "Called for keepalive ... the borrower gets
- * another one", "the interval for validating idle resources", "The same for each ... resources that are being
- * created", "Surplus resources ... min_idle, or KOLK_NO_MEMORY" */
+ * copied ... has no borrow", "all zero, there is no key and no waiting", "Lends a resource ... becomes idle", "If the
+ * status is not KOLK_OK, out->resource ... most 30 s", "`creating` excludes ... had to wait",
+ * "kolk_resource_stats", "KOLK_REUSE_LIFO: the one ... idle longest", "Ends a borrow whose ... destroys the resource",
+ * "Cleans a resource that comes back, for the next", "resources of the key ... At most max", "Called for keepalive ...
+ * the borrower gets another one", "the interval for validating idle resources", "The same for each ... resources that
+ * are being created", "Surplus resources ... min_idle, or KOLK_NO_MEMORY" */
 #include "../help/threads.h"
 
 #include "resource/resource_inside.h"
@@ -687,6 +687,7 @@ static void begin_model(void) {
                                        .reuse = happens(2) ? KOLK_REUSE_LIFO : KOLK_REUSE_FIFO,
                                        .validate = happens(3) ? NULL : validate_thing,
                                        .reset = happens(2) ? NULL : reset_thing,
+                                       .strict_order = true,
                                        .no_housekeeper = true};
     make_resources(&m.pool, &m.f, m.desc);
     m.f.max = MOST; /* resize changes the pool's max, but lent resources stay */

@@ -5,8 +5,11 @@
 
 #include "resource_steps.h"
 
+static uint32_t served;
+
 typedef struct borrower {
     pthread_t thread;
+    uint32_t place; /* in the order in which borrowers are served, from 1 */
     kolk_status status;
     kolk_borrowed borrow;
     const char *key;
@@ -15,6 +18,7 @@ typedef struct borrower {
 static void *check_out(void *argument) {
     borrower *me = (borrower *)argument;
     me->status = take_thing(&pool, me->key, KOLK_FOREVER, &me->borrow);
+    me->place = COUNT_UP(served);
     return NULL;
 }
 
@@ -109,6 +113,52 @@ static void test_dead_one_does_not_cost_the_turn(void **state) {
     end();
 }
 
+static borrower later;
+static pthread_t main_thread;
+
+/* While the first borrower tries, a second one comes, tries in vain too, and waits. */
+static void let_later_wait(void) {
+    if (!pthread_equal(pthread_self(), main_thread) || later.thread) return;
+    start(&later);
+    until_waiting(1);
+}
+
+static void *give_back_when_both_wait(void *unused) {
+    until_waiting(2);
+    give_thing(&pool, &other);
+    return unused;
+}
+
+/* A borrower that has tried in vain waits in front of those that came later.
+ * promise: "as soon as it waits, no borrow that came later gets a resource before it",
+ * "passes the waiters that came later" */
+static void test_tries_do_not_cost_the_turn(void **state) {
+    pthread_t giver;
+    borrower first = {0};
+    tries_first = true;
+    served = 0;
+    later = (borrower){0};
+    main_thread = pthread_self();
+    begin((kolk_resource_pool_desc){.max = 1});
+    other = borrowed(NULL);
+    return_it(&other);
+    other = borrowed(NULL);
+    on_yield = let_later_wait;
+    REQUIRE(pthread_create(&giver, NULL, give_back_when_both_wait, NULL) == 0);
+    check_out(&first);
+    REQUIRE(pthread_join(giver, NULL) == 0);
+    assert_int_equal(first.status, KOLK_OK);
+    assert_int_equal(first.place, 1);
+    return_it(&first.borrow);
+    join(&later);
+    assert_int_equal(later.status, KOLK_OK);
+    assert_int_equal(later.place, 2);
+    return_it(&later.borrow);
+    on_yield = NULL;
+    tries_first = false;
+    end();
+}
+
 int main(void) {
     END_IF_IT_HANGS();
     has_threads = true;
@@ -116,6 +166,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_served_after_a_failed_create, abort_on_failure),
         cmocka_unit_test_teardown(test_nobody_is_in_the_way, abort_on_failure),
         cmocka_unit_test_teardown(test_dead_one_does_not_cost_the_turn, abort_on_failure),
+        cmocka_unit_test_teardown(test_tries_do_not_cost_the_turn, abort_on_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

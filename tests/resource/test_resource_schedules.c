@@ -188,12 +188,13 @@ static void give_to_both(void *context) {
     kolk_store_(&s->told[1], 1, KOLK_RELEASE_);
 }
 
-/* promise: "within a key, borrowers are served in order" */
+/* promise: "within a key, a resource that comes back ... gets a resource before it" */
 static void test_first_come_first_served(void **unused) {
     static const setting settings[] = {{.desc = {ONE}, .lent = 1},
                                        {.desc = {ONE, RESETS}, .lent = 1},
                                        {.desc = {ONE, RESETS}, .lent = 1, .reset_fails = 1},
-                                       {.desc = {ONE, VALIDATES}, .lent = 1, .validate_fails = 1}};
+                                       {.desc = {ONE, VALIDATES}, .lent = 1, .validate_fails = 1},
+                                       {.desc = {ONE}, .idle = 1, .lent = 1}}; /* they try first: see test_tries */
     for (unsigned i = 0; i < LENGTH_OF(settings); i++) {
         how = &settings[i];
         schedule_must_pass(
@@ -205,6 +206,25 @@ static void test_first_come_first_served(void **unused) {
                         .preemptions = does_a_part() ? 1 : 2,
                         .all_alike = true});
     }
+}
+
+/* The key's last borrow was brief, so a borrow that finds nothing tries once more before it waits. */
+static void test_tries(void **unused) {
+    static const setting brief = {.desc = {ONE}, .idle = 1, .lent = 1};
+    static const setting cleaned = {.desc = {ONE, RESETS}, .idle = 1, .lent = 1, .reset_fails = 1};
+    static const setting strict = {.desc = {ONE, .strict_order = true}, .idle = 1, .lent = 1};
+    run("tries", &brief, borrow, borrow, give_first);
+    run("tries, cleaned", &cleaned, borrow, borrow, give_first);
+    run("tries, discarded", &brief, borrow, borrow, discard_first);
+    run("tries, evict", &brief, borrow, evict, give_first);
+    run("tries, resize", &brief, borrow, borrow, resize_to_two);
+    run("tries, pause", &brief, borrow, pause_and_resume, give_first);
+    run("tries, another key", &brief, borrow, borrow_key, give_first);
+    run("strict order", &strict, borrow, borrow, give_first);
+    may = MAY_BE_CLOSED;
+    run("tries, close", &brief, borrow, close_it, give_first);
+    may = MAY_TIME_OUT;
+    run("tries, a while", &brief, borrow_a_while, borrow, give_first);
 }
 
 /* ---- Close ------------------------------------------------------------------------------------------------------- */
@@ -341,6 +361,7 @@ int main(void) {
         cmocka_unit_test_setup(test_now, set_up),
         cmocka_unit_test_setup(test_come_back, set_up),
         cmocka_unit_test_setup(test_first_come_first_served, set_up),
+        cmocka_unit_test_setup(test_tries, set_up),
         cmocka_unit_test_setup(test_close, set_up),
         cmocka_unit_test_setup(test_evict, set_up),
         cmocka_unit_test_setup(test_resize, set_up),

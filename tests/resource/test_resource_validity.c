@@ -138,6 +138,32 @@ static void test_waiters(void **state) {
     end();
 }
 
+static void break_order(void) {
+    kolk_wait_queue_ *waiters = &pool.inside->no_key->waiters;
+    resource_waiter *first = (resource_waiter *)(void *)waiters->first;
+    resource_waiter *last = (resource_waiter *)(void *)waiters->last;
+    assert_int_equal(pool.inside->waiting, 2);
+    assert_seen(first->turn, 0);
+    assert_seen(first->turn, last->turn);
+    assert_seen(last->turn, first->turn - 1);
+}
+
+static void wait_behind(void) {
+    kolk_borrowed none;
+    others_do(break_order);
+    assert_int_equal(borrow_for(NULL, in(1), &none), KOLK_TIMEOUT);
+}
+
+static void test_order_of_waiters(void **state) {
+    kolk_borrowed none;
+    begin((kolk_resource_pool_desc){.max = 1});
+    other = borrowed(NULL);
+    others_do(wait_behind);
+    assert_int_equal(borrow_for(NULL, in(5), &none), KOLK_TIMEOUT);
+    return_other();
+    end();
+}
+
 /* One of "a" comes back, and its waiter has to let the one of "b", who came first, have the room: a maker will replace
  * the resource. */
 static void give_back_in_anothers_turn(void) {
@@ -170,6 +196,7 @@ int main(void) {
         DEBUG_TEST(test_counts),
         DEBUG_TEST(test_creates),
         DEBUG_TEST(test_waiters),
+        DEBUG_TEST(test_order_of_waiters),
         DEBUG_TEST(test_anothers_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
