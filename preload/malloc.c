@@ -201,9 +201,14 @@ EXPORT void __libc_free(void *ptr) __attribute__((alias("free")));
 
 /* ---- Questions --------------------------------------------------------------------------------------------------- */
 
+static KOLK_NOINLINE_ size_t usable_size_slow(const void *block) {
+    expect_block(block);
+    return kolk_heap_usable_size(&malloc_heap, block);
+}
+
 EXPORT size_t malloc_usable_size(void *ptr) {
-    expect_block(ptr);
-    return kolk_heap_usable_size(&malloc_heap, ptr);
+    size_t size = size_at_hand(&malloc_heap, malloc_thread(), ptr);
+    return KOLK_UNLIKELY_(!size) ? usable_size_slow(ptr) : size;
 }
 
 EXPORT int malloc_trim(size_t pad) {

@@ -1,5 +1,5 @@
 /* heap_ask.c: answers questions about a heap and its blocks, and reports bad pointers. */
-#include "heap_inside.h"
+#include "heap_fast.h"
 
 #if KOLK_HOSTED
 
@@ -102,6 +102,8 @@ void kolk_heap_refuse_(const kolk_heap *heap, const void *block, const char *ver
 }
 
 size_t kolk_heap_size_of_(const kolk_heap *heap, const void *block) {
+    size_t size = size_at_hand(heap, kolk_heap_near_(heap), block);
+    if (size) return size;
     if (heap->fixed) return kolk_fixed_size_of_(heap, block);
     if (!heap->root) return 0;
     if (kolk_nursery_has_(&heap->root->nursery, block)) return kolk_nursery_size_of_(&heap->root->nursery, block);

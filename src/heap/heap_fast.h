@@ -1,5 +1,5 @@
-/* heap_fast.h: the fast paths of alloc and free, which need only the calling thread's magazines. heap.c uses them, and
- * so does malloc itself. */
+/* heap_fast.h: the fast paths of alloc, free and usable_size, which need only the calling thread's magazines. The heap
+ * uses them, and so does malloc itself. */
 #ifndef KOLK_SRC_HEAP_FAST_H
 #define KOLK_SRC_HEAP_FAST_H
 
@@ -50,6 +50,19 @@ KOLK_ALWAYS_INLINE_ static bool give_at_hand(const kolk_heap *heap, const kolk_h
     if (KOLK_UNLIKELY_(n >= heap->n_classes)) return false;
     kolk_magazine_ *magazine = thread->magazines[n];
     return give_to_magazine(magazine, block, kolk_raw_load_(&magazine->bound, KOLK_RELAXED_));
+}
+
+/* The bytes of a live block, if its class is at hand and its slot below the bound of the thread's magazine; 0: look
+ * elsewhere. */
+KOLK_ALWAYS_INLINE_ static size_t size_at_hand(const kolk_heap *heap, const kolk_heap_thread_ *thread,
+                                               const void *block) {
+    uintptr_t n = kolk_heap_class_at_(heap, block);
+    if (n >= heap->n_classes) return 0;
+    const kolk_magazine_ *magazine = thread->magazines[n];
+    uintptr_t offset = (uintptr_t)block - (uintptr_t)magazine->slots;
+    uintptr_t index = kolk_exact_slot_(offset, magazine->shift, magazine->inverse);
+    if (index >= kolk_raw_load_(&magazine->bound, KOLK_RELAXED_)) return 0;
+    return kolk_raw_load_(&magazine->short_lives[index], KOLK_RELAXED_) & 1 ? heap->inside->sizes[n] : 0;
 }
 
 #endif
