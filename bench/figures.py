@@ -12,6 +12,7 @@ import sys
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RESULT = os.path.join(TOP, "bench", "results", "amd-epyc-gcc-12")
 RESOURCES = os.path.join(TOP, "bench", "results", "intel-xeon-gcc-12-resource.md")
+HEAPS = os.path.join(TOP, "bench", "results", "intel-xeon-gcc-12-heap.md")
 QUEUES = os.path.join(TOP, "bench", "results", "intel-xeon-gcc-12-queue.md")
 NUMBER = r"([\d.,]*\d)"
 
@@ -102,7 +103,7 @@ def threads():
 
 def resources():
     """The sentences of docs/resource.md with their figures."""
-    alone, asleep = list(tables(RESOURCES).values())[1:3]
+    alone, _brief, asleep = list(tables(RESOURCES).values())[1:4]
     yield "a borrow and its give_back take {} ns, of which {} are two readings of the clock", [
         alone[name]["1"] for name in ("kolk", "clock")]  # fmt: skip
     longest = [asleep[name]["longest"].replace(",", "") for name in ("kolk", "apr_reslist")]
@@ -112,7 +113,7 @@ def resources():
 
 def heaps():
     """The sentences of docs/heap.md with their figures."""
-    mixed, both, handed, larson = list(tables(f"{RESULT}-heap.md").values())[2:6]
+    mixed, both, handed, larson = list(tables(HEAPS).values())[2:6]
     yield "seven of ten up to 128; the loop takes {})", [mixed["none"]["100"]]
     for label, name in ("**kolk_heap**", "kolk"), *((name, name) for name in ("tcmalloc", "mimalloc", "jemalloc", "glibc")):
         numbers = [mixed[name][alive] for alive in ("100", "10000", "1000000")]

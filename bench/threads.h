@@ -195,6 +195,7 @@ inline void print(line &it) {
  * long as the line took, so that other programs on the machine catch up then and not during the next line. */
 inline void run_in_turns(std::vector<line> &lines, unsigned rounds, double round_ns) {
     for (line &it : lines) {
+        it.run(it.count); /* the first run also makes what the workload needs */
         double begin = now_ns();
         for (it.run(it.count); now_ns() - begin < round_ns / 2; begin = now_ns(), it.run(it.count)) it.count *= 2;
     }
