@@ -290,8 +290,8 @@ KOLK_API_ void kolk_heap_stats(const kolk_heap *heap, kolk_stats *out);
  * heaps all count.
  *
  * Without this call, threads that go to a depot release the pages that have not been used for a second. That time is
- * 10 ms when a class grows. So a heap that no thread uses keeps its memory. A nursery keeps the leaves between its live
- * blocks until this call, or until a limit needs them. */
+ * 10 ms when a class grows, or longer in a large heap. So a heap that no thread uses keeps its memory. A nursery keeps
+ * the leaves between its live blocks until this call, or until a limit needs them. */
 KOLK_USES_(1) size_t kolk_heap_trim(kolk_heap *heap);
 
 /* Checks every invariant of src/heap/heap.c, for tests; no other thread may use the heap meanwhile. */

@@ -104,13 +104,14 @@ struct kolk_heap_inside_ {
     uint32_t n_classes;   /* the heap's */
     unsigned char *space; /* the address space of all classes; heap->base is its start. NULL: malloc's heap has none */
     size_t space_size;
-    int64_t kept_since; /* of a space that an ended heap had: see ended.h */
-    size_t thread_size; /* bytes of a kolk_heap_thread_ and all of its magazines */
-    uint32_t lock;      /* held while a class is made */
-    uint32_t forks;     /* kolk_forks_ at init, or when the slots of threads lost in a fork were reclaimed */
-    uint64_t swept;     /* kolk_now_ns_ of the last sweep */
-    uint64_t trimmed;   /* kolk_heap_trim_for_room_: how often slots had come back to depots by then */
-    uint32_t sweeping;  /* lock */
+    int64_t kept_since;  /* of a space that an ended heap had: see ended.h */
+    size_t thread_size;  /* bytes of a kolk_heap_thread_ and all of its magazines */
+    uint32_t lock;       /* held while a class is made */
+    uint32_t forks;      /* kolk_forks_ at init, or when the slots of threads lost in a fork were reclaimed */
+    uint64_t swept;      /* kolk_now_ns_ of the last sweep */
+    int64_t growth_rest; /* a class that has grown sweeps only so many ns after the last sweep */
+    uint64_t trimmed;    /* kolk_heap_trim_for_room_: how often slots had come back to depots by then */
+    uint32_t sweeping;   /* lock */
     kolk_keepers_ keepers;
     kolk_heap_thread_ *free_threads; /* records that no thread has; the keepers' lock protects this and the next two */
     uint32_t records;                /* the number of all records */

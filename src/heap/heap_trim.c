@@ -15,10 +15,11 @@
 #include "../os/clock.h"
 #include "../os/lock.h"
 
-#define DECAY_NS    INT64_C(1000000000)
-#define GROWTH_NS   INT64_C(10000000) /* a class that has grown sweeps after this time already */
-#define TURNS       64u               /* slow calls between two readings of the clock */
-#define FEW_RETURNS 128u              /* a return brings one slot to 128 slots back */
+#define DECAY_NS     INT64_C(1000000000)
+#define GROWTH_NS    INT64_C(10000000) /* a class that has grown sweeps after this time already, */
+#define GROWTH_SHARE 32                /* unless the sweeps would take more than this part of the time */
+#define TURNS        64u               /* slow calls between two readings of the clock */
+#define FEW_RETURNS  128u              /* a return brings one slot to 128 slots back */
 
 static size_t sweep_heap(kolk_heap_inside_ *inside, bool counts) {
     size_t bytes = 0;
@@ -38,7 +39,8 @@ void kolk_heap_decay_(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread, bool
     kolk_heap_reclaim_after_fork_(inside);
     if (++thread->turns % TURNS && !has_grown) return;
     uint64_t now = (uint64_t)kolk_now_ns_(), last = kolk_load_(&inside->swept, KOLK_RELAXED_);
-    bool sweeps = (int64_t)(now - last) >= (has_grown ? GROWTH_NS : DECAY_NS) &&
+    int64_t rest = has_grown ? kolk_load_(&inside->growth_rest, KOLK_RELAXED_) : DECAY_NS;
+    bool sweeps = (int64_t)(now - last) >= (rest > GROWTH_NS ? rest : GROWTH_NS) &&
                   kolk_compare_exchange_(&inside->swept, &last, now, KOLK_RELAXED_, KOLK_RELAXED_);
     if (!has_grown && (sweeps || thread->flushed != last)) {
         kolk_heap_flush_(inside, thread);
@@ -50,6 +52,7 @@ void kolk_heap_decay_(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread, bool
     kolk_spares_expire_(&inside->large.spares, (int64_t)last);
     kolk_ended_expire_((int64_t)now - KOLK_ENDED_TIME_);
     if (inside->root->serves_malloc) kolk_leaves_trim_(false);
+    kolk_store_(&inside->growth_rest, (kolk_now_ns_() - (int64_t)now) * GROWTH_SHARE, KOLK_RELAXED_);
     kolk_unlock_word_(&inside->sweeping);
 }
 
