@@ -338,6 +338,17 @@ static void test_decay(void **state) {
     end_heap(&heap);
 }
 
+/* Makes the last sweep look 20 ms old, and lets the class of this size grow. Returns whether the heap has swept. */
+static bool growth_sweeps(size_t size, int64_t rest) {
+    struct timespec now;
+    assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &now), 0);
+    uint64_t before = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec - 20000000;
+    heap.inside->swept = before;
+    heap.inside->growth_rest = rest;
+    for (unsigned i = 0; i < 2000 && heap.inside->swept == before; i++) assert_non_null(kolk_heap_alloc(&heap, size));
+    return heap.inside->swept != before;
+}
+
 /* Blocks of one size are freed, and then the heap grows by blocks of another size.
  * promise: "That time is ... in a large heap." */
 static void test_growth_sweeps(void **state) {
@@ -348,17 +359,11 @@ static void test_growth_sweeps(void **state) {
     heap.inside->large.spares.all[0].since -= 20000000;
     for (unsigned i = 0; i < BLOCKS; i++) memset(blocks[i] = (unsigned char *)kolk_heap_alloc(&heap, SIZE), 7, SIZE);
     for (unsigned i = 0; i < BLOCKS; i++) kolk_heap_free(&heap, blocks[i]);
-    for (int sweeps = 0; sweeps < 2; sweeps++) {
-        heap.inside->growth_rest = 0; /* sweeps take longer under tools */
-        assert_int_equal(resident(blocks, BLOCKS, SIZE), BLOCKS * SIZE);
-        struct timespec now;
-        assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &now), 0);
-        uint64_t before = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec - 20000000;
-        heap.inside->swept = before;
-        for (unsigned i = 0; i < 10000 && heap.inside->swept == before; i++)
-            assert_non_null(kolk_heap_alloc(&heap, 5000));
-        assert_int_not_equal(heap.inside->swept, before);
-    }
+    assert_false(growth_sweeps(5000, INT64_MAX));
+    assert_true(growth_sweeps(6000, 0));
+    assert_in_range(heap.inside->growth_rest, 32, INT64_MAX);
+    assert_int_equal(resident(blocks, BLOCKS, SIZE), BLOCKS * SIZE);
+    assert_true(growth_sweeps(7000, 0));
     assert_in_range(resident(blocks, BLOCKS, SIZE), 0, 512 * SIZE); /* those in the magazine, and their pages */
     for (size_t n = 0; n < KOLK_SPARES_; n++) assert_int_equal(heap.inside->large.spares.all[n].start, 0);
     assert_true(kolk_heap_is_valid(&heap));
