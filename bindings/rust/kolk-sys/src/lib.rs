@@ -1672,8 +1672,8 @@ extern "C" {
     /// heaps all count.
     ///
     /// Without this call, threads that go to a depot release the pages that have not been used for a second. That time is
-    /// 10 ms when a class grows. So a heap that no thread uses keeps its memory. A nursery keeps the leaves between its live
-    /// blocks until this call, or until a limit needs them.
+    /// 10 ms when a class grows, or longer in a large heap. So a heap that no thread uses keeps its memory. A nursery keeps
+    /// the leaves between its live blocks until this call, or until a limit needs them.
     pub fn kolk_heap_trim(heap: *mut kolk_heap) -> usize;
     /// Checks every invariant of src/heap/heap.c, for tests; no other thread may use the heap meanwhile.
     pub fn kolk_heap_is_valid(heap: *const kolk_heap) -> bool;
