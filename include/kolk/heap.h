@@ -51,10 +51,10 @@
  *           Pages of freed large blocks are kept for the next large blocks: at most half of the most bytes that large
  *           blocks ever had, but up to 128 MiB all of them, and 4 MiB in any case. They are inaccessible meanwhile,
  *           unless the heap would spend more than a 32nd of the time on that. The heap releases them when it frees a
- *           large block, or when a thread goes to a depot, after they have not been needed for a second. A heap with a
- *           limit keeps none, and neither does one on Windows. A class in use needs two memory mappings, and two more
- *           for gaps. Linux allows a process 65,530 mappings (vm.max_map_count), enough for some 300 heaps that use all
- *           of kolk's own sizes.
+ *           large block, or when a thread goes to a depot, after they have not been needed for a second (or less, if a
+ *           class grows: see kolk_heap_trim). A heap with a limit keeps none, and neither does one on Windows. A class
+ *           in use needs two memory mappings, and two more for gaps. Linux allows a process 65,530 mappings
+ *           (vm.max_map_count), enough for some 300 heaps that use all of kolk's own sizes.
  * Addresses 16 GiB for the leaves of all heaps together. A heap that needs a class or a large block reserves 8 GiB of
  *           address space for each class, or less if the machine has less memory; 416 GiB for kolk's own classes. So a
  *           process with 128 TiB, as on x86-64, has room for some 300 heaps with classes at a time. Further ones go on

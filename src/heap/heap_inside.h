@@ -109,7 +109,7 @@ struct kolk_heap_inside_ {
     uint32_t lock;       /* held while a class is made */
     uint32_t forks;      /* kolk_forks_ at init, or when the slots of threads lost in a fork were reclaimed */
     uint64_t swept;      /* kolk_now_ns_ of the last sweep */
-    int64_t growth_rest; /* a class that has grown sweeps only so many ns after the last sweep */
+    int64_t growth_rest; /* ns after a sweep in which a class that grows causes no other */
     uint64_t trimmed;    /* kolk_heap_trim_for_room_: how often slots had come back to depots by then */
     uint32_t sweeping;   /* lock */
     kolk_keepers_ keepers;

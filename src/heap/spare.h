@@ -3,9 +3,10 @@
  *
  *     all | 6 MiB, since 3.1 s | . | 20 MiB, since 3.8 s | . | ... |
  *
- * A spare is hidden: nobody may touch it, so a use after free crashes as if the system had taken the pages back. Hiding
- * a page and showing it again takes a third of the time of writing it. So a heap that frees large blocks all the time
- * hides only as many as it can in a 32nd of the time. Spares that no block has needed for a second are released.
+ * A spare is hidden: nobody may touch it, so a use after free crashes as if the system had taken the pages back. To
+ * hide a page and show it again takes half as long as to write it. So a heap that frees large blocks all the time hides
+ * only as many as it can in a 32nd of the time. Spares that no block has needed for a second are released; when a class
+ * grows, also those that none has needed since the last sweep (heap_trim.c).
  *
  * A fork may interrupt another thread at any line. An entry counts while its `start` is not 0: `start` is written last
  * by put and first by take. So the child finds no mapping twice, and loses at most the one that was being put or

@@ -57,9 +57,9 @@
  * again for a while, and yields the processor meanwhile to those that were served. Once the line is empty, threads
  * borrow without waiting, until the system stops threads that have the resources.
  *
- * Another way would be to let newcomers overtake waiters, but only so many of them. With 16 for each waiter, this gains
- * little: a newcomer overtakes all of them at once. So from the time that one of 60 waiters joins the line until it is
- * served, at most 16 of 76 borrows need no wake.
+ * Another way would be to let a few newcomers overtake each waiter. If these are at most 16, it gains little, because a
+ * newcomer overtakes all waiters at once. So from the time that one of 60 waiters joins the line until it is served, at
+ * most 16 of 76 borrows need no wake.
  *
  * A waiter receives an entry, not just a chance to get one. If its deadline passes at that moment, it keeps the entry:
  * either the borrow succeeds, or the waiter gives up the entry. So no entry is lost between hand-over and wake-up.
