@@ -23,6 +23,10 @@ bool kolk_thread_is_gone_(uint32_t thread) {
     return gone;
 }
 
+uint32_t kolk_processor_(void) {
+    return GetCurrentProcessorNumber();
+}
+
 #elif defined(__linux__)
 #include "../base/assert.h"
 #include "cancel.h"
@@ -31,6 +35,7 @@ bool kolk_thread_is_gone_(uint32_t thread) {
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +58,10 @@ uint32_t kolk_thread_(void) {
     KOLK_ASSERT_(number >> NUMBER_BITS == 0);
     my_number = kolk_forks_now_() << NUMBER_BITS | number;
     return my_number;
+}
+
+uint32_t kolk_processor_(void) {
+    return (uint32_t)sched_getcpu();
 }
 
 /* The system's number of a thread; 0, which no thread has, if the thread exists only in the parent of the last fork. */
@@ -138,6 +147,10 @@ uint32_t kolk_thread_(void) {
 bool kolk_thread_is_gone_(uint32_t thread) {
     (void)thread;
     return false;
+}
+
+uint32_t kolk_processor_(void) {
+    return 0;
 }
 
 #endif

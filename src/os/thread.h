@@ -26,6 +26,10 @@ void kolk_thread_name_(uint32_t thread, char *name, size_t size);
 #define KOLK_THREAD_NAME_ 16 /* bytes, including the 0 */
 const char *kolk_thread_own_name_(void);
 
+/* The processor that runs the calling thread; a moment later another one may. Where the system does not tell, all
+ * processors have the same number. Takes a few nanoseconds. */
+uint32_t kolk_processor_(void);
+
 /* The system's number of a thread, which may have ended. 0 means unknown. */
 uint32_t kolk_thread_system_number_(uint32_t thread);
 

@@ -10,6 +10,7 @@
 
 #define FORMER   16u /* looks at this many former entries; 32 gained no more */
 #define NO_ENTRY UINT32_MAX
+#define FEW      8u  /* words of other processors */
 #define GATHERED 64u /* words of slots that are put into the depot together */
 
 /* ---- Depot ------------------------------------------------------------------------------------------------------- */
@@ -63,6 +64,33 @@ uint64_t kolk_depot_take_fresh_(kolk_depot_ *depot, uint32_t *word, uint32_t mos
     KOLK_ASSERT_(n >= 1 && n <= 64);
     *word = fresh >> depot->word_shift;
     return ~UINT64_C(0) >> (64 - n) << (fresh & (kolk_depot_word_bits_(depot) - 1));
+}
+
+/* Threads on different processors may write the same byte: it is a hint, and any of their numbers will do. */
+static uint8_t *taker_of(kolk_depot_ *depot, uint32_t word) {
+    return &depot->takers[word % KOLK_TAKERS_];
+}
+
+uint64_t kolk_depot_search_near_(kolk_depot_ *depot, uint32_t *word, uint32_t processor) {
+    uint64_t words = kolk_depot_words_(depot, kolk_load_(&depot->fresh, KOLK_RELAXED_));
+    uint32_t found, others = 0;
+    for (kolk_slot_walk_ walk = kolk_slot_walk_from_(&depot->free, words, *word);
+         kolk_slot_walk_next_(&walk, &found);) {
+        if (kolk_load_(taker_of(depot, found), KOLK_RELAXED_) != (uint8_t)processor) {
+            if (++others > FEW) return 0;
+            continue;
+        }
+        uint64_t bits = take_from_word(depot, found, KOLK_WHOLE_WORD_);
+        if (!bits) continue;
+        *word = found;
+        return bits;
+    }
+    return others ? kolk_depot_take_fresh_(depot, word, KOLK_WHOLE_WORD_) : 0;
+}
+
+void kolk_depot_note_taker_(kolk_depot_ *depot, uint32_t word, uint64_t bits, uint32_t processor) {
+    if (2 * kolk_bits_count_(bits) < kolk_depot_word_bits_(depot)) return;
+    kolk_store_(taker_of(depot, word), (uint8_t)processor, KOLK_RELAXED_);
 }
 
 /* ---- Magazines --------------------------------------------------------------------------------------------------- */

@@ -81,19 +81,21 @@ static inline uint64_t kolk_slot_set_take_some_(const kolk_slot_set_ *set, uint3
 
 /* ---- Search ------------------------------------------------------------------------------------------------------ */
 
-/* A walk over the words whose summary bit is set. It starts at one word and wraps round to that word again. It reads
- * each summary once (the first one twice), at different moments, so it is not a snapshot. */
+/* A walk over the words whose summary bit is set. It starts at one word, wraps round, and ends before that word. It
+ * reads each summary once (the first one twice), at different moments, so it is not a snapshot. */
 typedef struct kolk_slot_walk_ {
     const kolk_slot_set_ *set;
     uint64_t left;              /* bits of sheet `at`'s summary that are still to be visited */
+    uint64_t before;            /* bits of the first sheet's words before the start */
     uint32_t at, looks, sheets; /* the current sheet, the summaries still to be read, the number of sheets */
 } kolk_slot_walk_;
 
 /* `words` is the number of words that are in use. */
 static inline kolk_slot_walk_ kolk_slot_walk_from_(const kolk_slot_set_ *set, uint64_t words, uint32_t word) {
     uint32_t n = (uint32_t)kolk_bits_words_(words), at = word / 64 < n ? word / 64 : 0;
-    uint64_t left = n ? kolk_load_(kolk_slot_set_sheet_(set, at), KOLK_RELAXED_) & ~UINT64_C(0) << word % 64 : 0;
-    return (kolk_slot_walk_){.set = set, .left = left, .at = at, .looks = n, .sheets = n};
+    uint64_t before = kolk_bits_at_(word) - 1;
+    uint64_t left = n ? kolk_load_(kolk_slot_set_sheet_(set, at), KOLK_RELAXED_) & ~before : 0;
+    return (kolk_slot_walk_){.set = set, .left = left, .before = before, .at = at, .looks = n, .sheets = n};
 }
 
 /* Goes to the next word; false at the end. */
@@ -102,6 +104,7 @@ static inline bool kolk_slot_walk_next_(kolk_slot_walk_ *walk, uint32_t *word) {
         if (walk->looks == 0) return false;
         walk->at = walk->at + 1 < walk->sheets ? walk->at + 1 : 0;
         walk->left = kolk_load_(kolk_slot_set_sheet_(walk->set, walk->at), KOLK_RELAXED_);
+        if (walk->looks == 1) walk->left &= walk->before;
     }
     *word = walk->at * 64 + kolk_bits_lowest_(walk->left);
     walk->left &= walk->left - 1;

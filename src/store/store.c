@@ -6,6 +6,7 @@
 #include "../core/probes.h"
 #include "../core/block.h"
 #include "../os/lock.h"
+#include "../os/thread.h"
 
 #include <string.h>
 
@@ -35,7 +36,7 @@ static KOLK_NOINLINE_ bool grow(kolk_slot_store_ *store, uint32_t before) {
 
 /* depot.h explains the proof that there is no free slot. It needs the number of usable slots from before the look: if
  * all slots were usable then, the look has covered them all. */
-uint64_t kolk_store_supply_(kolk_slot_store_ *store, uint32_t *word, uint32_t most) {
+static uint64_t supply_any(kolk_slot_store_ *store, uint32_t *word, uint32_t most) {
     kolk_depot_ *depot = &store->depot;
     for (;;) {
         uint64_t returns = kolk_load_(&depot->returns, KOLK_ACQUIRE_); /* if stale, it differs from that at the end */
@@ -47,6 +48,23 @@ uint64_t kolk_store_supply_(kolk_slot_store_ *store, uint32_t *word, uint32_t mo
         if (!bits && store->debug) bits = kolk_store_take_quarantined_(store, word);
         if (bits || kolk_load_(&depot->returns, KOLK_SEQ_CST_) == returns) return bits;
     }
+}
+
+/* Does more than one thread take whole words of this store, whose lives fill whole cache lines? */
+static bool is_for_several(const kolk_slot_store_ *store, uint32_t most) {
+    if (most != KOLK_WHOLE_WORD_ || kolk_depot_word_bits_(&store->depot) != KOLK_WHOLE_WORD_ || store->put_back)
+        return false;
+    const kolk_keeper_ *newest = kolk_keepers_first_(store->depot.keepers);
+    return newest && newest->next;
+}
+
+uint64_t kolk_store_supply_(kolk_slot_store_ *store, uint32_t *word, uint32_t most) {
+    if (!is_for_several(store, most)) return supply_any(store, word, most);
+    uint32_t processor = kolk_processor_();
+    uint64_t bits = kolk_depot_search_near_(&store->depot, word, processor);
+    if (!bits) bits = supply_any(store, word, most);
+    kolk_depot_note_taker_(&store->depot, *word, bits, processor);
+    return bits;
 }
 
 uint32_t kolk_store_take_(kolk_slot_store_ *store, kolk_magazine_ *magazine) {

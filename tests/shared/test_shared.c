@@ -4,6 +4,7 @@
 #include "../help/test.h"
 
 #include "../help/system_calls.h"
+#include "../help/threads.h"
 #include "shared_test.h"
 #include "watch/registry.h"
 
@@ -360,7 +361,7 @@ static void test_a_search_does_not_look_at_empty_words(void **state) {
 
 /* A fetch takes all free slots of a word, and its search starts where the last one ended, so threads fetch from
  * different words. promise: "About every ... few atomic operations" */
-static void test_a_fetch_takes_a_word_and_goes_on_from_there(void **state) {
+static void fetch_words(void **state) {
     enum { ALL = 80 * 64, WORDS = 70 };
     kolk_shared_local local, other;
     uint32_t **objects = (uint32_t **)calloc(ALL, sizeof *objects);
@@ -383,6 +384,32 @@ static void test_a_fetch_takes_a_word_and_goes_on_from_there(void **state) {
     assert_ptr_equal(kolk_shared_alloc(&local), objects[(WORDS - 3) * 64]);
     free(objects);
     kolk_shared_deinit(&pool);
+}
+
+static void test_a_fetch_takes_a_word_and_goes_on_from_there(void **state) {
+    run_on_one_core((void (*const[])(void **)){fetch_words}, 1, state);
+}
+
+/* A slot of a word that a thread on another processor took last is used after those that were never used. */
+static void fetch_near_words(void **state) {
+    enum { WORDS = 3 };
+    kolk_shared_local local, other;
+    uint32_t *objects[WORDS * 64];
+    make_shared(&pool, &(kolk_shared_desc){.object_size = 4, .capacity = 5 * 64, .max_threads = 2, .cache = 64});
+    make_local(&local, &pool);
+    make_local(&other, &pool);
+    assert_int_equal(take_many(&local, objects, WORDS * 64), WORDS * 64);
+    for (unsigned elsewhere = 0; elsewhere < 2; elsewhere++) {
+        kolk_shared_free(&other, objects[64]);
+        kolk_shared_local_flush(&other);
+        if (elsewhere) memset(pool.inside->store.depot.takers, UINT8_MAX, KOLK_TAKERS_);
+        assert_ptr_equal(kolk_shared_alloc(&local), elsewhere ? objects[WORDS * 64 - 1] + 1 : objects[64]);
+    }
+    kolk_shared_deinit(&pool);
+}
+
+static void test_a_fetch_looks_at_near_words_first(void **state) {
+    run_on_one_core((void (*const[])(void **)){fetch_near_words}, 1, state);
 }
 
 /* ---- Locals ------------------------------------------------------------------------------------------------------ */
@@ -485,6 +512,7 @@ int main(void) {
         REFUSAL_TEST(test_exact_frees_are_out_of_line),
         REFUSAL_TEST(test_a_search_does_not_look_at_empty_words),
         REFUSAL_TEST(test_a_fetch_takes_a_word_and_goes_on_from_there),
+        REFUSAL_TEST(test_a_fetch_looks_at_near_words_first),
         REFUSAL_TEST(test_too_many_threads),
         REFUSAL_TEST(test_handles),
         REFUSAL_TEST(test_a_handle_is_valid_again_after_all_lives),

@@ -200,6 +200,41 @@ static void test_a_magazine_goes_back_to_its_words(void **state) {
     leave_depots(other);
 }
 
+/* Takes near slots for a processor, and notes that. Returns the first slot; NONE if there is none. */
+static int take_near(kolk_depot_ *depot, uint32_t processor) {
+    uint32_t word = 0;
+    uint64_t bits = kolk_depot_search_near_(depot, &word, processor);
+    kolk_depot_note_taker_(depot, word, bits, processor);
+    return bits ? (int)kolk_depot_slot_(depot, word, bits) : NONE;
+}
+
+/* A processor finds the words of which it took at least half last. If few other words have free slots, it gets a new
+ * word; if many have, or none, it gets nothing. */
+static void test_processors_keep_to_their_words(void **state) {
+    enum { FEW = 8, WORD = CACHE };
+    (void)state;
+    begin_depots(CACHE, SLOTS);
+    kolk_depot_ *depot = &depots[0];
+    assert_int_equal(kolk_depot_word_bits_(depot), WORD);
+    assert_int_equal(take_near(depot, 1), NONE);
+    uint32_t word = 0;
+    for (uint32_t n = 0; n <= FEW; n++) { /* the last word is processor 2's */
+        uint64_t bits = kolk_depot_take_fresh_(depot, &word, KOLK_WHOLE_WORD_);
+        kolk_depot_note_taker_(depot, word, bits, 1 + n / FEW);
+    }
+    for (uint32_t n = 0; n <= FEW; n++) kolk_depot_put_(depot, n * WORD + 1);
+    assert_int_equal(take_near(depot, 2), FEW * WORD + 1);
+    kolk_depot_note_taker_(depot, 3, UINT64_C(1) << (WORD / 2 - 1), 2); /* one slot of a word: it stays processor 1's */
+    assert_int_equal(take_near(depot, 2), (FEW + 1) * WORD);            /* the first word that was never used */
+    kolk_depot_put_(depot, FEW * WORD + 1);
+    assert_int_equal(take_near(depot, 3), NONE); /* nine words are more than a few */
+    for (uint32_t n = 0; n < FEW; n++) assert_int_equal(take_near(depot, 1), n * WORD + 1);
+    kolk_depot_note_taker_(depot, FEW, (UINT64_C(1) << WORD / 2) - 1, 1); /* half of it */
+    assert_int_equal(take_near(depot, 1), FEW * WORD + 1);
+    assert_int_equal(take_near(depot, 1), NONE);
+    assert_int_equal(calls, 0);
+}
+
 /* Each slot arrives in the depot, even if the words of two slots have the same place while they are gathered. */
 static void test_slots_of_many_words_leave_together(void **state) {
     (void)state;
@@ -335,6 +370,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_slots_of_two_depots),
         cmocka_unit_test(test_a_magazine_goes_back_to_its_words),
+        cmocka_unit_test(test_processors_keep_to_their_words),
         cmocka_unit_test(test_slots_of_many_words_leave_together),
         cmocka_unit_test(test_a_depot_is_extended),
         cmocka_unit_test(test_members_without_limit),
