@@ -73,7 +73,7 @@ static void *alloc_in_class(kolk_heap *heap, uint32_t n, size_t align, size_t si
     kolk_slot_store_ *store = makes ? kolk_heap_make_class_(heap, n) : NULL;
     kolk_heap_thread_ *thread = store ? kolk_heap_thread_of_(heap) : NULL;
     if (!thread) return NULL;
-    kolk_magazine_ *magazine = kolk_heap_magazine_(thread, heap->inside, n);
+    kolk_magazine_ *magazine = kolk_heap_magazine_(thread, heap, n);
     uint32_t usable = kolk_depot_usable_(&store->depot), before = kolk_magazine_count_(magazine);
     void *block = kolk_store_alloc_(store, magazine, site);
     kolk_heap_decay_(heap->inside, thread, kolk_depot_usable_(&store->depot) != usable);
@@ -274,7 +274,7 @@ static void free_to_depot(kolk_heap *heap, kolk_slot_store_ *store, void *block,
         return;
     }
     kolk_heap_decay_(heap->inside, thread, false);
-    kolk_magazine_ *magazine = kolk_heap_magazine_(thread, heap->inside, (uint32_t)kolk_heap_class_at_(heap, block));
+    kolk_magazine_ *magazine = kolk_heap_magazine_(thread, heap, (uint32_t)kolk_heap_class_at_(heap, block));
     uint32_t before = kolk_magazine_count_(magazine);
     kolk_store_free_(store, magazine, block, site);
     if (heap->inside->sample) kolk_heap_count_free_(heap->inside, thread, store, magazine, before);

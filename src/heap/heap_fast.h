@@ -6,14 +6,13 @@
 #include "heap_inside.h"
 
 /* Takes a block for this size from the thread's magazine, as shared.inl does, but with short lives. NULL:
- * kolk_heap_alloc_slow_ must allocate it. In a heap that is all zero, the magazine of class 0 has no slots. */
+ * kolk_heap_alloc_slow_ must allocate it. In a heap that is all zero, no magazine has slots. */
 KOLK_ALWAYS_INLINE_ static void *take_at_hand(const kolk_heap *heap, const kolk_heap_thread_ *thread, size_t size) {
-    uint32_t n = 0;
+    kolk_magazine_ *magazine;
     if (KOLK_UNLIKELY_(size > KOLK_HEAP_BY_SIZE_))
-        n = kolk_heap_grown_(heap) ? kolk_heap_class_for_(heap, size) : 0;
+        magazine = thread->magazines[kolk_heap_grown_(heap) ? kolk_heap_class_for_(heap, size) : 0];
     else
-        n = heap->by_size[(size + KOLK_GRAIN_ - 1) / KOLK_GRAIN_];
-    kolk_magazine_ *magazine = thread->magazines[n];
+        magazine = thread->by_size[(size + KOLK_GRAIN_ - 1) / KOLK_GRAIN_];
     uint32_t top = magazine->top;
     if (KOLK_UNLIKELY_(top == 0)) return NULL;
     kolk_raw_store_(&magazine->top, --top, KOLK_RELAXED_);

@@ -48,6 +48,7 @@ typedef struct kolk_heap_thread_ {
     bool is_turn;                                     /* the next alloc gets the guarded block */
     struct kolk_heap_thread_ *next_free;              /* the next in the list of records that no thread has */
     kolk_magazine_ *magazines[KOLK_HEAP_CLASSES + 1]; /* the last is for sizes without a class */
+    kolk_magazine_ *by_size[KOLK_SMALL_SIZES_];       /* those of the classes in the heap's table of this name */
 } kolk_heap_thread_;
 
 /* A function to be called before the heap's blocks end. */
@@ -232,7 +233,7 @@ kolk_heap_thread_ *kolk_heap_thread_of_(kolk_heap *heap);
 void kolk_heap_flush_(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread);
 
 /* The thread's magazine of class n, whose store must already be made. */
-kolk_magazine_ *kolk_heap_magazine_(kolk_heap_thread_ *thread, kolk_heap_inside_ *inside, uint32_t n);
+kolk_magazine_ *kolk_heap_magazine_(kolk_heap_thread_ *thread, const kolk_heap *heap, uint32_t n);
 
 /* In a fork's child, the first call puts the slots of threads that the child does not have into the depots. True: this
  * call did so, and an alloc may succeed now. */

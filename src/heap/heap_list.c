@@ -32,7 +32,9 @@
 #define EIGHT(x)   x, x, x, x, x, x, x, x
 
 kolk_magazine_ kolk_no_magazine_; /* has no slot, and every free leaves the fast path */
-kolk_heap_thread_ kolk_no_heap_thread_ = {.magazines = {EIGHT(EIGHT(&kolk_no_magazine_)), &kolk_no_magazine_}};
+#define NO_MAGAZINES                                                                                                   \
+    { EIGHT(EIGHT(&kolk_no_magazine_)), &kolk_no_magazine_ }
+kolk_heap_thread_ kolk_no_heap_thread_ = {.magazines = NO_MAGAZINES, .by_size = NO_MAGAZINES};
 
 #define NO_HEAP                                                                                                        \
     { 0, &kolk_no_heap_thread_ }

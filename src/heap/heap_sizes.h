@@ -8,6 +8,7 @@
 
 #define KOLK_GRAIN_         16u        /* bytes; all blocks start at multiples of this */
 #define KOLK_HEAP_BY_SIZE_  1024u      /* up to this size, a table gives the class */
+#define KOLK_SMALL_SIZES_   65u        /* entries of this table */
 #define KOLK_HEAP_GREATEST_ (1u << 30) /* bytes of a block of a class */
 
 /* The bytes of a block of this class. */

@@ -52,6 +52,7 @@ static kolk_heap_thread_ *add_thread(kolk_heap_inside_ *inside) {
     if (!thread) return NULL;
     thread->unused = (uintptr_t)thread + size_of_record();
     for (uint32_t c = 0; c <= KOLK_HEAP_CLASSES; c++) thread->magazines[c] = &kolk_no_magazine_;
+    for (uint32_t at = 0; at < KOLK_SMALL_SIZES_; at++) thread->by_size[at] = &kolk_no_magazine_;
     kolk_keepers_list_(&inside->keepers, &thread->keeper);
     inside->records++;
     return thread;
@@ -150,7 +151,8 @@ bool kolk_heap_list_(kolk_heap *heap, kolk_heap_inside_ *inside) {
 }
 
 /* In a fork's child, the record may come from a thread that was at any line of this function when the fork happened. */
-kolk_magazine_ *kolk_heap_magazine_(kolk_heap_thread_ *thread, kolk_heap_inside_ *inside, uint32_t n) {
+kolk_magazine_ *kolk_heap_magazine_(kolk_heap_thread_ *thread, const kolk_heap *heap, uint32_t n) {
+    kolk_heap_inside_ *inside = heap->inside;
     kolk_magazine_ *magazine = thread->magazines[n];
     if (magazine != &kolk_no_magazine_) return magazine;
     kolk_slot_store_ *store = &inside->trays[n].store;
@@ -158,7 +160,9 @@ kolk_magazine_ *kolk_heap_magazine_(kolk_heap_thread_ *thread, kolk_heap_inside_
     if (!magazine) magazine = kolk_store_add_magazine_(store, &thread->keeper, (void *)thread->unused);
     kolk_store_(&thread->unused, (uintptr_t)magazine + size_of_magazine(&inside->trays[n]),
                 KOLK_RELEASE_); /* before the next store */
-    thread->magazines[n] = magazine;
+    for (uint32_t at = 0; at < KOLK_SMALL_SIZES_; at++)
+        if (heap->by_size[at] == n) thread->by_size[at] = magazine;
+    kolk_raw_store_(&thread->magazines[n], magazine, KOLK_RELEASE_); /* last: by_size is complete then */
     return magazine;
 }
 

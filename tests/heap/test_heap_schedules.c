@@ -77,10 +77,9 @@ static void run(const char *name, void (*start)(void *), void (*first)(void *), 
 /* Does what heap.c does. The thread that made the class has committed the block's memory. */
 static void use_class(void *context) {
     state *s = (state *)context;
-    kolk_heap_inside_ *inside = s->heap.inside;
     kolk_slot_store_ *store = kolk_heap_make_class_(&s->heap, 0);
     schedule_assert(store);
-    void *block = kolk_store_alloc_(store, kolk_heap_magazine_(s->threads[schedule_thread()], inside, 0), NULL);
+    void *block = kolk_store_alloc_(store, kolk_heap_magazine_(s->threads[schedule_thread()], &s->heap, 0), NULL);
     schedule_assert(block && kolk_heap_store_of_(&s->heap, block) == store);
     KOLK_PLAIN_WRITE_(block, 8);
     memset(block, 'x', 8);
@@ -96,7 +95,7 @@ static void begin_with_block(void *context) {
     state *s = (state *)context;
     begin(context);
     kolk_slot_store_ *store = kolk_heap_make_class_(&s->heap, 0);
-    s->magazine = kolk_heap_magazine_(s->threads[0], s->heap.inside, 0);
+    s->magazine = kolk_heap_magazine_(s->threads[0], &s->heap, 0);
     schedule_assert((s->block = kolk_store_alloc_(store, s->magazine, NULL)));
     s->top = s->magazine->top;
 }
