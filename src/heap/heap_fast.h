@@ -29,10 +29,14 @@ KOLK_ALWAYS_INLINE_ static bool has_used(const kolk_heap *heap, const kolk_heap_
     return top && kolk_raw_load_(&magazine->short_lives[*kolk_magazine_entry_(magazine, top - 1)], KOLK_RELAXED_);
 }
 
+/* A pointer that is not to a slot of the magazine's class gets a number beyond all slots. */
+KOLK_ALWAYS_INLINE_ static uintptr_t slot_in(const kolk_magazine_ *magazine, const void *block) {
+    return kolk_exact_slot_((uintptr_t)block - (uintptr_t)magazine->slots, magazine->shift, magazine->inverse);
+}
+
 /* Frees a block into the magazine of its class, if its slot is below this bound. */
 KOLK_ALWAYS_INLINE_ static bool give_to_magazine(kolk_magazine_ *magazine, const void *block, uint32_t bound) {
-    uintptr_t offset = (uintptr_t)block - (uintptr_t)magazine->slots;
-    uintptr_t index = kolk_exact_slot_(offset, magazine->shift, magazine->inverse);
+    uintptr_t index = slot_in(magazine, block);
     uint32_t top = magazine->top;
     if (KOLK_UNLIKELY_(index >= bound || top == magazine->cache)) return false;
     if (KOLK_UNLIKELY_(!(kolk_raw_load_(&magazine->short_lives[index], KOLK_RELAXED_) & 1))) return false;
@@ -58,8 +62,7 @@ KOLK_ALWAYS_INLINE_ static size_t size_at_hand(const kolk_heap *heap, const kolk
     uintptr_t n = kolk_heap_class_at_(heap, block);
     if (n >= heap->n_classes) return 0;
     const kolk_magazine_ *magazine = thread->magazines[n];
-    uintptr_t offset = (uintptr_t)block - (uintptr_t)magazine->slots;
-    uintptr_t index = kolk_exact_slot_(offset, magazine->shift, magazine->inverse);
+    uintptr_t index = slot_in(magazine, block);
     if (index >= kolk_raw_load_(&magazine->bound, KOLK_RELAXED_)) return 0;
     return kolk_raw_load_(&magazine->short_lives[index], KOLK_RELAXED_) & 1 ? heap->inside->sizes[n] : 0;
 }
