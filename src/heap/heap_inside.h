@@ -48,7 +48,7 @@ typedef struct kolk_heap_thread_ {
     bool is_turn;                                     /* the next alloc gets the guarded block */
     struct kolk_heap_thread_ *next_free;              /* the next in the list of records that no thread has */
     kolk_magazine_ *magazines[KOLK_HEAP_CLASSES + 1]; /* the last is for sizes without a class */
-    kolk_magazine_ *by_size[KOLK_SMALL_SIZES_];       /* those of the classes in the heap's table of this name */
+    kolk_magazine_ *by_size[KOLK_SMALL_SIZES_];       /* the same ones: n is for blocks of up to 16 * n bytes */
 } kolk_heap_thread_;
 
 /* A function to be called before the heap's blocks end. */

@@ -6,10 +6,10 @@
 
 #include "../base/bits.h"
 
-#define KOLK_GRAIN_         16u        /* bytes; all blocks start at multiples of this */
-#define KOLK_HEAP_BY_SIZE_  1024u      /* up to this size, a table gives the class */
-#define KOLK_SMALL_SIZES_   65u        /* entries of this table */
-#define KOLK_HEAP_GREATEST_ (1u << 30) /* bytes of a block of a class */
+#define KOLK_GRAIN_         16u                                    /* bytes; all blocks start at multiples of this */
+#define KOLK_HEAP_BY_SIZE_  1024u                                  /* up to this size, a table gives the class */
+#define KOLK_SMALL_SIZES_   (KOLK_HEAP_BY_SIZE_ / KOLK_GRAIN_ + 1) /* entries of this table */
+#define KOLK_HEAP_GREATEST_ (1u << 30)                             /* bytes of a block of a class */
 
 /* The bytes of a block of this class. */
 static inline uint32_t kolk_heap_rounded_(const kolk_heap_class *class_) {

@@ -50,9 +50,8 @@ size_t kolk_heap_thread_size_(const kolk_heap *heap, const kolk_heap_inside_ *in
 static kolk_heap_thread_ *add_thread(kolk_heap_inside_ *inside) {
     kolk_heap_thread_ *thread = (kolk_heap_thread_ *)kolk_memory_take_(inside->thread_size, inside->thread_size);
     if (!thread) return NULL;
+    *thread = kolk_no_heap_thread_;
     thread->unused = (uintptr_t)thread + size_of_record();
-    for (uint32_t c = 0; c <= KOLK_HEAP_CLASSES; c++) thread->magazines[c] = &kolk_no_magazine_;
-    for (uint32_t at = 0; at < KOLK_SMALL_SIZES_; at++) thread->by_size[at] = &kolk_no_magazine_;
     kolk_keepers_list_(&inside->keepers, &thread->keeper);
     inside->records++;
     return thread;

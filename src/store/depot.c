@@ -37,17 +37,32 @@ static uint64_t take_from_word(kolk_depot_ *depot, uint32_t word, uint32_t most)
     return lowest;
 }
 
-uint64_t kolk_depot_search_(kolk_depot_ *depot, uint32_t *word, uint32_t most) {
+/* Threads on different processors may write the same byte: it is a hint, and any of their numbers will do. */
+static uint8_t *taker_of(kolk_depot_ *depot, uint32_t word) {
+    return &depot->takers[word % KOLK_TAKERS_];
+}
+
+/* Looks in all words. If `others` is not NULL, looks just in words that this processor took last, and counts the others
+ * that may have slots, until they are more than a few. */
+static uint64_t search_words(kolk_depot_ *depot, uint32_t *word, uint32_t most, uint32_t processor, uint32_t *others) {
     uint64_t words = kolk_depot_words_(depot, kolk_load_(&depot->fresh, KOLK_RELAXED_));
     uint32_t found;
     for (kolk_slot_walk_ walk = kolk_slot_walk_from_(&depot->free, words, *word);
          kolk_slot_walk_next_(&walk, &found);) {
+        if (others && kolk_load_(taker_of(depot, found), KOLK_RELAXED_) != (uint8_t)processor) {
+            if (++*others > FEW) return 0;
+            continue;
+        }
         uint64_t bits = take_from_word(depot, found, most);
         if (!bits) continue;
         *word = found;
         return bits;
     }
     return 0;
+}
+
+uint64_t kolk_depot_search_(kolk_depot_ *depot, uint32_t *word, uint32_t most) {
+    return search_words(depot, word, most, 0, NULL);
 }
 
 /* Takes slots that were never used: the rest of one word, or `most` slots of it. */
@@ -66,26 +81,11 @@ uint64_t kolk_depot_take_fresh_(kolk_depot_ *depot, uint32_t *word, uint32_t mos
     return ~UINT64_C(0) >> (64 - n) << (fresh & (kolk_depot_word_bits_(depot) - 1));
 }
 
-/* Threads on different processors may write the same byte: it is a hint, and any of their numbers will do. */
-static uint8_t *taker_of(kolk_depot_ *depot, uint32_t word) {
-    return &depot->takers[word % KOLK_TAKERS_];
-}
-
 uint64_t kolk_depot_search_near_(kolk_depot_ *depot, uint32_t *word, uint32_t processor) {
-    uint64_t words = kolk_depot_words_(depot, kolk_load_(&depot->fresh, KOLK_RELAXED_));
-    uint32_t found, others = 0;
-    for (kolk_slot_walk_ walk = kolk_slot_walk_from_(&depot->free, words, *word);
-         kolk_slot_walk_next_(&walk, &found);) {
-        if (kolk_load_(taker_of(depot, found), KOLK_RELAXED_) != (uint8_t)processor) {
-            if (++others > FEW) return 0;
-            continue;
-        }
-        uint64_t bits = take_from_word(depot, found, KOLK_WHOLE_WORD_);
-        if (!bits) continue;
-        *word = found;
-        return bits;
-    }
-    return others ? kolk_depot_take_fresh_(depot, word, KOLK_WHOLE_WORD_) : 0;
+    uint32_t others = 0;
+    uint64_t bits = search_words(depot, word, KOLK_WHOLE_WORD_, processor, &others);
+    bool few = others > 0 && others <= FEW;
+    return bits || !few ? bits : kolk_depot_take_fresh_(depot, word, KOLK_WHOLE_WORD_);
 }
 
 void kolk_depot_note_taker_(kolk_depot_ *depot, uint32_t word, uint64_t bits, uint32_t processor) {

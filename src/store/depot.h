@@ -39,7 +39,7 @@
  * that threads on its own processor took last, and if just a few other words have free slots, it takes slots that were
  * never used. Only then does it take slots of any word. Two threads that each replaced random ones of their 5,000
  * blocks, and then handed them on to new threads, took 0.6 times as long when a magazine went back to its former
- * entries, and 0.75 times as long again with the processors' words. (Lives that were 8 bytes apart did not help; 64
+ * entries, and three quarters of that with the processors' words. (Lives that were 8 bytes apart did not help; 64
  * bytes apart helped as much, but need far more memory. If a block went back to the thread that had allocated it, and
  * threads owned words, nearly no word was shared, but that took longer, and half as much memory again.)
  *

@@ -280,9 +280,9 @@ bool kolk_store_is_valid_(const kolk_slot_store_ *store);
 /* Makes an empty magazine in this memory. The keeper must belong to the calling thread, or not be listed yet. */
 kolk_magazine_ *kolk_store_add_magazine_(kolk_slot_store_ *store, kolk_keeper_ *keeper, void *memory);
 
-/* Takes the free slots of one word, or `most` of them. The search begins at *word. Returns the slots' bits, and
- * sets *word to the index of the word that contains them. Returns 0 if, at some moment during the call, there was no
- * free slot. */
+/* Takes the free slots of one word, or `most` of them. The search begins at *word; words that the processor used last
+ * come first (depot.h). Returns the slots' bits, and sets *word to the index of the word that contains them. Returns 0
+ * if, at some moment during the call, there was no free slot. */
 uint64_t kolk_store_supply_(kolk_slot_store_ *store, uint32_t *word, uint32_t most);
 
 /* Takes a free slot for the thread of this magazine, and may fill the magazine with others. Returns KOLK_NO_SLOT_ if,
