@@ -3,6 +3,7 @@
  * large blocks on their own are in test_heap_large.c. */
 #include "../help/test.h"
 
+#include "heap/heap_fast.h"
 #include "heap/heap_inside.h"
 #include "heap_test.h"
 
@@ -37,6 +38,20 @@ static void test_every_size(void **state) {
         memset(block, 0xa5, usable);
         assert_true(kolk_heap_is_live(&heap, block));
         if (n % 2) kolk_heap_free(&heap, block);
+    }
+    end_heap(&heap);
+}
+
+/* A magazine that has slots serves all sizes of its class on the fast path. */
+static void test_small_sizes_are_at_hand(void **state) {
+    make_heap(&heap, &(kolk_heap_desc){.name = "level"});
+    for (size_t size = 0; size <= KOLK_HEAP_BY_SIZE_; size++) {
+        uint32_t n = kolk_heap_class_for_(&heap, size);
+        if (kolk_heap_near_(&heap)->magazines[n]->top == 0) assert_non_null(kolk_heap_alloc(&heap, size));
+        const kolk_heap_thread_ *thread = kolk_heap_near_(&heap);
+        uint32_t top = thread->magazines[n]->top;
+        assert_non_null(take_at_hand(&heap, thread, size));
+        assert_int_equal(thread->magazines[n]->top, top - 1);
     }
     end_heap(&heap);
 }
@@ -425,6 +440,7 @@ int main(void) {
     setenv("KOLK_BYPASS", "0", 1); /* also under a tool that watches malloc */
     const struct CMUnitTest tests[] = {
         TEST(test_every_size),
+        TEST(test_small_sizes_are_at_hand),
         TEST(test_too_large),
         TEST(test_resizing),
         TEST(test_misuse),
