@@ -33,7 +33,7 @@ static struct {
 } names;
 
 static kept_name *name_at(uint32_t link) {
-    KOLK_ASSERT_(link > 0 && link <= names.used);
+    KOLK_ASSERT_(link > 0 && link <= NAMES_BYTES);
     return (kept_name *)(void *)(names.bytes + (link - 1));
 }
 
@@ -42,11 +42,15 @@ static bool is_equal(const char *a, const char *b) {
     return *a == *b;
 }
 
-/* Returns the copy of a name, or NULL. Runs under the lock. */
-static const char *copy_of(const char *name) {
-    uint32_t *list = &names.first[kolk_hash_(name) % CHAINS];
-    for (uint32_t at = *list; at; at = name_at(at)->next)
+/* The copy of a name in its list; NULL: there is none. */
+static const char *find_copy(const uint32_t *list, const char *name) {
+    for (uint32_t at = kolk_load_(list, KOLK_ACQUIRE_); at; at = name_at(at)->next) /* partner: make_copy */
         if (is_equal(name_at(at)->text, name)) return name_at(at)->text;
+    return NULL;
+}
+
+/* Adds a copy of a name to its list. Returns NULL if there is no room. Runs under the lock. */
+static const char *make_copy(uint32_t *list, const char *name) {
     size_t size = KOLK_ROUND_UP_(sizeof(kept_name) + strlen(name) + 1, _Alignof(kept_name));
     if (size > NAMES_BYTES - names.used) return NULL;
     uint32_t link = (uint32_t)names.used + 1;
@@ -56,13 +60,18 @@ static const char *copy_of(const char *name) {
     char *to = made->text;
     do *to++ = *name;
     while (*name++);
-    *list = link;
+    kolk_store_(list, link, KOLK_RELEASE_);
     return made->text;
 }
 
 const char *kolk_names_keep_(const char *name) {
-    if (!name || !kolk_lock_unless_forking_()) return name;
-    const char *copy = copy_of(name);
+    if (!name) return NULL;
+    uint32_t *list = &names.first[kolk_hash_(name) % CHAINS];
+    const char *copy = find_copy(list, name);
+    if (copy) return copy;
+    if (!kolk_lock_unless_forking_()) return name;
+    copy = find_copy(list, name);
+    if (!copy) copy = make_copy(list, name);
     kolk_unlock_();
     return copy ? copy : name;
 }
