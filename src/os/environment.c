@@ -8,10 +8,12 @@
 #if KOLK_HOSTED
 
 #include <stdlib.h>
+#include <string.h>
 
 #if defined(__linux__)
 #include <sys/auxv.h>
-#elif !defined(_WIN32)
+#endif
+#ifndef _WIN32
 #include <unistd.h>
 #endif
 
@@ -34,6 +36,16 @@ bool kolk_has_more_rights_(void) {
 
 const char *kolk_environment_(const char *name) {
     return kolk_has_more_rights_() ? NULL : getenv(name);
+}
+
+bool kolk_environment_may_have_(void) {
+#if defined(__linux__)
+    for (char *const *at = environ; at && *at; at++)
+        if ((*at)[0] == 'K' && strncmp(*at, "KOLK_", sizeof "KOLK_" - 1) == 0) return true;
+    return false;
+#else
+    return true;
+#endif
 }
 
 #endif

@@ -12,4 +12,7 @@ bool kolk_has_more_rights_(void);
  * variables name files that kolk then writes. */
 const char *kolk_environment_(const char *name);
 
+/* Can one of kolk's variables be set? This takes less time than asking for two of them. */
+bool kolk_environment_may_have_(void);
+
 #endif

@@ -267,10 +267,9 @@ bool kolk_settings_fail_(const kolk_settings_ *settings, size_t *asked) {
 
 /* ---- All of them ------------------------------------------------------------------------------------------------- */
 
-/* Should objects come from malloc? */
-static bool is_bypassed(void) {
+/* Should objects come from malloc? `setting` is the value of KOLK_BYPASS, or NULL. */
+static bool is_bypassed(const char *setting) {
     static uint32_t told;
-    const char *setting = kolk_environment_("KOLK_BYPASS");
     if (!setting || !*setting) return kolk_tools_watch_malloc_();
     if (strcmp(setting, "0") == 0 || strcmp(setting, "1") == 0) return *setting == '1';
     if (is_first_time(&told)) refuse_setting((word){setting, strlen(setting)}, "KOLK_BYPASS", "is neither 0 nor 1");
@@ -287,8 +286,10 @@ kolk_settings_ kolk_settings_read_(const char *name, const char *own, bool loud,
     static uint32_t told, told_failures, told_sample;
     kolk_settings_ settings = {0};
     if (own == kolk_no_settings_) return settings;
-    const char *failures = kolk_environment_("KOLK_FAIL");
-    const char *all = kolk_environment_("KOLK_DEBUG");
+    bool asks = kolk_environment_may_have_();
+    const char *failures = asks ? kolk_environment_("KOLK_FAIL") : NULL;
+    const char *all = asks ? kolk_environment_("KOLK_DEBUG") : NULL;
+    const char *bypass = asks ? kolk_environment_("KOLK_BYPASS") : NULL;
     settings.environment_has = failures || all;
     const char *of = all && loud && is_first_time(&told) ? "KOLK_DEBUG" : NULL;
     const char *of_own = name && *name ? name : "a pool's .debug";
@@ -300,7 +301,7 @@ kolk_settings_ kolk_settings_read_(const char *name, const char *own, bool loud,
     if (failures) add_failures(&settings, failures, name ? name : "", of);
     if (settings.flags & KOLK_DEBUG_SITES && !settings.depth) settings.depth = KOLK_STACK_DEPTH_;
     if (kolk_debug_has_profiler_()) settings.flags |= KOLK_DEBUG_TRACE;
-    if (is_bypassed()) settings.flags |= KOLK_DEBUG_BYPASS;
+    if (is_bypassed(bypass)) settings.flags |= KOLK_DEBUG_BYPASS;
     return settings;
 }
 
