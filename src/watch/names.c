@@ -49,7 +49,8 @@ static const char *find_copy(const uint32_t *list, const char *name) {
     return NULL;
 }
 
-/* Adds a copy of a name to its list. Returns NULL if there is no room. Runs under the lock. */
+/* Adds a copy of a name to its list. Returns NULL if there is no room. Runs under the lock.
+ * NOLINTNEXTLINE(readability-non-const-parameter): the list is written */
 static const char *make_copy(uint32_t *list, const char *name) {
     size_t size = KOLK_ROUND_UP_(sizeof(kept_name) + strlen(name) + 1, _Alignof(kept_name));
     if (size > NAMES_BYTES - names.used) return NULL;
