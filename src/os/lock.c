@@ -151,13 +151,15 @@ __attribute__((constructor)) static void let_forks_wait(void) {
  * The higher bits hold the fork count of the process that took the lock. */
 
 #ifndef KOLK_SCHEDULED
-#define LOCK_TRIES  14 /* with 575 pauses in all, some 10 us: a lock may be held during a wake */
-#define MOST_PAUSES 64u
-#define SPINS       100
+#define LOCK_TRIES   10  /* with 560 pauses in all, some 10 us: a lock may be held during a wake */
+#define FIRST_PAUSES 16u /* the first wait takes as long as a few short sections with the lock */
+#define MOST_PAUSES  64u
+#define SPINS        100
 #else /* so that scheduled tests reach the sleep */
-#define LOCK_TRIES  0
-#define MOST_PAUSES 1u
-#define SPINS       1
+#define LOCK_TRIES   0
+#define FIRST_PAUSES 1u
+#define MOST_PAUSES  1u
+#define SPINS        1
 #endif
 
 static bool is_unlocked(uint32_t word, uint32_t here) {
@@ -167,7 +169,7 @@ static bool is_unlocked(uint32_t word, uint32_t here) {
 /* The pauses get longer, so that a thread takes the lock several times in a row while the data is in its processor's
  * cache: processors that take turns wait for each cache line. */
 static KOLK_NOINLINE_ void lock_taken_word(uint32_t *word, uint32_t here, uint32_t expected) {
-    uint32_t pauses = 1;
+    uint32_t pauses = FIRST_PAUSES;
     for (int i = 0; i < LOCK_TRIES; i++) {
         if (!is_unlocked(expected, here)) {
             expected = 0;
