@@ -205,7 +205,7 @@ static KOLK_NOINLINE_ void *alloc_with_room(kolk_heap *heap, size_t align, size_
     }
     if (block) return block;
     kolk_fetch_add_(&heap->root->failed, 1, KOLK_RELAXED_);
-    PROBE2(full, kolk_probe_name_(heap->root->name), heap->root->own.limit);
+    PROBE2(full, kolk_heap_name_(heap), heap->root->own.limit);
     return NULL;
 }
 
@@ -219,11 +219,8 @@ KOLK_NOINLINE_ void *kolk_heap_alloc_slow_(kolk_heap *heap, size_t align, size_t
 /* ---- The first blocks of malloc's heap, which are watched -------------------------------------------------------- */
 
 static void report_young_damage(const kolk_heap *heap, const kolk_damage_ *damage, const void *site) {
-    kolk_failure failure = {.rule = damage->rule,
-                            .pool = heap->root->name ? heap->root->name : "",
-                            .object = damage->block,
-                            .slot = UINT32_MAX,
-                            .site = site};
+    kolk_failure failure = {
+        .rule = damage->rule, .pool = kolk_heap_name_(heap), .object = damage->block, .slot = UINT32_MAX, .site = site};
     const char *what = damage->rule == KOLK_OVERFLOW    ? "overflow of"
                        : damage->rule == KOLK_UNDERFLOW ? "underflow of"
                                                         : "write after free to";

@@ -10,11 +10,6 @@
 
 #include <string.h>
 
-static const char *name_of(const kolk_heap *heap) {
-    const char *name = heap->root ? kolk_raw_load_(&heap->root->name, KOLK_RELAXED_) : NULL;
-    return name ? name : "";
-}
-
 /* ---- Reports ----------------------------------------------------------------------------------------------------- */
 
 /* Does this address belong to the nursery, the classes or the large blocks of a heap? */
@@ -87,7 +82,8 @@ void kolk_heap_refuse_(const kolk_heap *heap, const void *block, const char *ver
         kolk_store_fail_object_(store, block, verb, KOLK_DEAD_OBJECT, site);
         return;
     }
-    kolk_failure failure = {.pool = name_of(heap), .object = block, .slot = UINT32_MAX, .site = site, .no_debug = true};
+    kolk_failure failure = {
+        .pool = kolk_heap_name_(heap), .object = block, .slot = UINT32_MAX, .site = site, .no_debug = true};
     if (inside && kolk_heap_refuse_guarded_(inside, failure, verb)) return;
     size_t behind = 0;
     if (inside && kolk_large_locate_(&inside->large, block, &behind)) {
@@ -214,7 +210,7 @@ static bool stats_of_class(const kolk_heap *heap, uint32_t n, const kolk_nursery
         out->asked = kolk_load_(&tray->asked, KOLK_RELAXED_);
         out->given = kolk_load_(&tray->given, KOLK_RELAXED_);
     } else if (n < heap->n_classes) {
-        out->stats.name = name_of(heap);
+        out->stats.name = kolk_heap_name_(heap);
         out->stats.object_size = kolk_own_size_(n);
     } else if (inside && n == heap->n_classes) {
         found = large_stats(inside, &out->stats);
@@ -269,7 +265,7 @@ static void add_classes(const kolk_heap *heap, const kolk_heap_reader_ *reader, 
 
 void kolk_heap_sum_up_(const kolk_heap *heap, const kolk_heap_reader_ *reader, kolk_stats *out) {
     const kolk_heap_inside_ *inside = inside_for_stats(heap);
-    kolk_stats sum = {.name = name_of(heap), .kind = "heap"};
+    kolk_stats sum = {.name = kolk_heap_name_(heap), .kind = "heap"};
     if (heap->root) {
         add_classes(heap, reader, &sum);
         sum.bytes_committed += KOLK_LEAF_; /* the root's */

@@ -82,6 +82,12 @@ typedef struct kolk_heap_root_ {
     kolk_nursery_ nursery;
 } kolk_heap_root_;
 
+/* The name of a heap that is not on the caller's memory; "" if it has none. A rebind may change it at any time. */
+static inline const char *kolk_heap_name_(const kolk_heap *heap) {
+    const char *name = heap->root ? kolk_raw_load_(&heap->root->name, KOLK_RELAXED_) : NULL;
+    return name ? name : "";
+}
+
 /* Enclose the call of a hook of this heap. Entering returns what leaving needs. If several threads are inside hooks,
  * one of them is known; a thread that is not known may be taken for one that is outside, but never the other way round.
  */

@@ -23,8 +23,7 @@
 /* A heap that is being listed has no blocks yet: it is not worth adding up all sizes. */
 static void list_heap_stats(const void *given, kolk_stats *out) {
     const kolk_heap *heap = (const kolk_heap *)given;
-    const char *name = heap->root ? heap->root->name : NULL;
-    *out = (kolk_stats){.name = name ? name : "", .kind = "heap"};
+    *out = (kolk_stats){.name = kolk_heap_name_(heap), .kind = "heap"};
     if (!heap->number && heap->root && !heap->inside) return;
     if (heap->fixed && !kolk_fixed_is_there_(heap)) return;
     kolk_heap_stats(heap, out);
@@ -384,7 +383,7 @@ static bool is_barred(const kolk_heap *heap, const char *verb, const void *site)
     if (heap->fixed) return kolk_fixed_is_barred_(heap, verb, site);
     if (!is_in_hook(heap->root)) return false;
     kolk_failure failure = {.rule = KOLK_IN_HOOK, .slot = UINT32_MAX, .site = site, .no_debug = true};
-    failure.pool = heap->root->name ? heap->root->name : "";
+    failure.pool = kolk_heap_name_(heap);
     kolk_fail_(failure, "%s in a hook of this heap, or of one inside it", verb);
     return true;
 }

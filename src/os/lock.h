@@ -34,18 +34,16 @@ bool kolk_lock_brief_slow_(uint32_t *lock);
 
 /* Is this the process's only thread? Then nobody can take a lock between a load and a store. False: perhaps not. (The
  * GNU C Library Reference Manual, "Single-Threaded"; its malloc does the same.) */
-static inline bool kolk_is_alone_(void) {
 #if defined(__GLIBC__) && defined(__ELF__) && !defined(KOLK_SCHEDULED)
-    extern char __libc_single_threaded __attribute__((weak)); /* glibc has it since version 2.32 */
-    return &__libc_single_threaded && __libc_single_threaded;
+extern char __libc_single_threaded __attribute__((weak)); /* glibc has it since version 2.32 */
+#define KOLK_IS_ALONE_() (&__libc_single_threaded && __libc_single_threaded)
 #else
-    return false;
+#define KOLK_IS_ALONE_() false
 #endif
-}
 
 static inline bool kolk_lock_brief_(uint32_t *lock) {
     uint32_t unlocked = 2 * kolk_forks_();
-    if (kolk_is_alone_() && kolk_load_(lock, KOLK_RELAXED_) == unlocked) {
+    if (KOLK_IS_ALONE_() && kolk_load_(lock, KOLK_RELAXED_) == unlocked) {
         kolk_store_(lock, unlocked + 1, KOLK_RELAXED_);
         return true;
     }
