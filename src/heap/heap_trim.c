@@ -4,8 +4,9 @@
  * and sweeps if the last sweep was at least DECAY_NS ago. A sweep releases the pages of slots that were free at the
  * previous sweep and that no thread has taken since (heap_rest.c). So that a sweep finds all free slots, each thread
  * that is off the fast path empties its magazines into the depots once between two sweeps. When a class grows, which
- * takes new pages in any case, the pages that others no longer need are released sooner. Free leaves keep some memory
- * for other heaps; beside malloc's heap there are none, so its sweeps release that too. */
+ * takes new pages in any case, the pages that others no longer need are released sooner. The nursery returns the leaves
+ * that no live block touches, because most of its sizes have classes by now. Free leaves keep some memory for other
+ * heaps; beside malloc's heap there are none, so its sweeps release that too. */
 #include "heap_inside.h"
 
 #if KOLK_HOSTED
@@ -50,6 +51,7 @@ void kolk_heap_decay_(kolk_heap_inside_ *inside, kolk_heap_thread_ *thread, bool
     kolk_lock_word_(&inside->sweeping);
     sweep_heap(inside, false);
     kolk_spares_expire_(&inside->large.spares, (int64_t)last);
+    kolk_nursery_trim_(&inside->root->nursery);
     kolk_ended_expire_((int64_t)now - KOLK_ENDED_TIME_);
     if (inside->root->serves_malloc) kolk_leaves_trim_(false);
     kolk_store_(&inside->growth_rest, (kolk_now_ns_() - (int64_t)now) * GROWTH_SHARE, KOLK_RELAXED_);
