@@ -41,7 +41,7 @@ static inline kolk_status kolk_begin_(void *self, size_t size, size_t own_size, 
 
 /* A copy of the name that lives as long as the process, if there is a watch: the text that was passed to an init may
  * lie in a module that is unloaded, or in a buffer that is used again, while the pool still exists. Equal names have
- * the same copy. Takes the process's lock. */
+ * the same copy. Takes the process's lock for a name that has no copy yet. */
 static inline const char *kolk_name_kept_(const char *name) {
     return kolk_watch_ ? kolk_watch_->named(name) : name;
 }

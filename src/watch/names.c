@@ -3,8 +3,9 @@
  *
  *     bytes     | next, "bullets" | next, "rockets" | ... used | ......... |
  *
- * A name is never taken out, because a report may show it at any time. Programs name their pools with constants, so
- * there are few; for those that do not, the bytes are limited.
+ * A name is never taken out, because a report may show it at any time. So a name is found without the lock, which only
+ * a new one needs. Programs name their pools with constants, so there are few; for those that do not, the bytes are
+ * limited.
  *
  * The bytes are static, and are read and written without functions of libc. ThreadSanitizer would see a thread's mmap
  * and strcmp, but not the lock, and would report a race. */

@@ -111,9 +111,9 @@ void kolk_registry_enter_(const char *scene);
 
 /* ---- names.c ----------------------------------------------------------------------------------------------------- */
 
-/* Returns a copy of the name that lives as long as the process. Equal names have the same copy. Returns the name
- * itself if it is NULL, if another thread is forking, or if all copies together would exceed NAMES_BYTES (names.c).
- * Takes the process's lock. */
+/* Returns a copy of the name that lives as long as the process. Equal names have the same copy. Takes the process's
+ * lock for a name that has no copy yet. Returns the name itself if it is NULL, or if it has no copy and another thread
+ * is forking, or all copies together would exceed NAMES_BYTES (names.c). */
 const char *kolk_names_keep_(const char *name);
 
 /* ---- homes.c: pools that were moved, initialised twice, or lost without a deinit. Not in freestanding builds ----- */
